@@ -1,0 +1,29 @@
+// Clocks: seconds since an arbitrary point, monotonic; and the pause of a spinning thread.
+#pragma once
+
+#include <ctime>
+
+namespace hr {
+
+// MPI_Wtime (section 9.6): CLOCK_MONOTONIC, common to all processes of a node.
+inline double now_seconds() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+inline double clock_resolution_seconds() noexcept {
+  timespec time{};
+  ::clock_getres(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+inline void spin_pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+}  // namespace hr

@@ -1,0 +1,44 @@
+// Knobs: every setting of the library, read once.
+//
+// struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member a knob, initialised with
+// its default). Values come, later ones winning, from: the default, the configuration file
+// (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value`
+// lines), the environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on
+// standard error and the default stays. This file's .cpp is the only place that calls getenv.
+// Threads: filled on first use (thread-safe), read-only after, except through set() at initialisation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/knob_table.hpp"
+
+namespace hr {
+
+const Knobs& knobs() noexcept;
+
+// Where a knob's value came from, for `headrace config` and MPI_T.
+enum class KnobOrigin { kDefault, kFile, kEnvironment, kTool };
+
+struct KnobRecord {
+  const char* name;         // "shm_dir"
+  const char* type;         // "int" | "size" | "bool" | "string" | "enum" | "double"
+  const char* scope;        // "process" | "job"
+  const char* default_text;
+  const char* sentence;
+};
+
+std::span<const KnobRecord> knob_records() noexcept;
+// The current value as text, and its origin; by index into knob_records().
+std::string knob_text(std::size_t index);
+KnobOrigin knob_origin(std::size_t index) noexcept;
+// Parses and stores; false when the text is not a value of that knob. For MPI_T before initialisation and tests.
+bool set_knob(std::string_view name, std::string_view text);
+
+// An environment variable that is not a knob of ours (PMI_RANK, HOME): nullptr when unset.
+const char* environment(const char* name) noexcept;
+
+}  // namespace hr

@@ -1,0 +1,54 @@
+#include "base/lock.hpp"
+
+#include <sched.h>
+
+#include <mutex>
+
+namespace hr {
+namespace {
+std::mutex mutex;
+// Depth of recursion of this thread; non-zero exactly when it holds the mutex.
+thread_local int held_depth = 0;
+}  // namespace
+
+void LibraryLock::enable() noexcept { enabled_ = true; }
+
+void LibraryLock::acquire_slow() noexcept {
+  if (held_depth++ != 0) return;
+  if (mutex.try_lock()) return;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
+  mutex.lock();
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void LibraryLock::release_slow() noexcept {
+  // A thread that entered before enable() leaves without having locked.
+  if (held_depth == 0 || --held_depth != 0) return;
+  mutex.unlock();
+}
+
+void LibraryLock::yield_slow() noexcept {
+  if (!contended()) return;
+  const int depth = suspend_slow();
+  ::sched_yield();
+  resume_slow(depth);
+}
+
+int LibraryLock::suspend_slow() noexcept {
+  const int depth = held_depth;
+  if (depth != 0) {
+    held_depth = 0;
+    mutex.unlock();
+  }
+  return depth;
+}
+
+void LibraryLock::resume_slow(int depth) noexcept {
+  if (depth == 0) return;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
+  mutex.lock();
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+  held_depth = depth;
+}
+
+}  // namespace hr

@@ -1,0 +1,58 @@
+// The library lock: one recursive lock around every entry into the library, taken only when the program
+// asked for MPI_THREAD_MULTIPLE.
+//
+// Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header
+// says that it runs on a thread of the library. Whoever waits calls LibraryLock::yield() between two rounds
+// of progress, so that other threads get in. User callbacks run with the lock held (they may call MPI).
+// Cost without MPI_THREAD_MULTIPLE: one predictable branch.
+#pragma once
+
+#include <atomic>
+#include <pthread.h>
+
+namespace hr {
+
+class LibraryLock {
+ public:
+  // Called once, in MPI_Init_thread, before other threads may enter.
+  static void enable() noexcept;
+  [[nodiscard]] static bool enabled() noexcept { return enabled_; }
+
+  static void acquire() noexcept {
+    if (enabled_) [[unlikely]] acquire_slow();
+  }
+  static void release() noexcept {
+    if (enabled_) [[unlikely]] release_slow();
+  }
+  // Lets waiting threads in, if there are any. The caller's depth of recursion is restored after.
+  static void yield() noexcept {
+    if (enabled_) [[unlikely]] yield_slow();
+  }
+  // Gives the lock up entirely around a sleep (a futex wait); pass what it returned to resume().
+  [[nodiscard]] static int suspend() noexcept { return enabled_ ? suspend_slow() : 0; }
+  static void resume(int depth) noexcept {
+    if (depth != 0) resume_slow(depth);
+  }
+  // True when another thread waits for the lock (a waiter should then not sleep long).
+  [[nodiscard]] static bool contended() noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static void acquire_slow() noexcept;
+  static void release_slow() noexcept;
+  static void yield_slow() noexcept;
+  static int suspend_slow() noexcept;
+  static void resume_slow(int depth) noexcept;
+
+  static inline bool enabled_ = false;
+  static inline std::atomic<int> waiters_{0};
+};
+
+class LibraryGuard {
+ public:
+  LibraryGuard() noexcept { LibraryLock::acquire(); }
+  ~LibraryGuard() { LibraryLock::release(); }
+  LibraryGuard(const LibraryGuard&) = delete;
+  LibraryGuard& operator=(const LibraryGuard&) = delete;
+};
+
+}  // namespace hr

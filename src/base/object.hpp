@@ -1,0 +1,179 @@
+// Object and Arena: what stands behind every opaque handle.
+//
+// A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of
+// an Object in the Arena of its type. An Arena reserves address space once and commits it as it grows; it
+// never gives it back, so "is this handle mine and alive?" is a range check and a read of the magic word,
+// safe for any value a program passes: freed, foreign or random (design section 2).
+//
+// Owner: the reference count. create() returns one reference; release() of the last one destroys.
+// Threads: arenas are guarded by the library lock (lock.hpp), like all state above base; only the count is
+// atomic, so that a library thread may drop a reference.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr {
+
+enum class ObjectKind : std::uint32_t {
+  kCommunicator = 0x4d4d4f43,
+  kGroup = 0x50555247,
+  kDatatype = 0x45505954,
+  kOp = 0x504f5f5f,
+  kRequest = 0x53514552,
+  kMessage = 0x4753534d,
+  kInfo = 0x4f464e49,
+  kErrhandler = 0x48525245,
+  kSession = 0x53534553,
+  kWindow = 0x574f444e,
+  kFile = 0x454c4946,
+};
+
+class Object {
+ public:
+  explicit Object(ObjectKind kind) noexcept : magic_(static_cast<std::uint32_t>(kind)), handle_(this) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
+  // The value programs hold: this address, or the ABI's constant for a predefined object.
+  [[nodiscard]] void* handle() const noexcept { return handle_; }
+  void set_predefined_handle(std::uintptr_t constant) noexcept { handle_ = reinterpret_cast<void*>(constant); }
+  [[nodiscard]] bool is_predefined() const noexcept { return reinterpret_cast<std::uintptr_t>(handle_) < 0x1000; }
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  // True when the caller held the last reference and must destroy the object.
+  [[nodiscard]] bool drop() noexcept { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  [[nodiscard]] std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+  // Marks the memory as no live object. Called by the arena after destruction.
+  void poison() noexcept { *const_cast<volatile std::uint32_t*>(&magic_) = 0; }
+
+ protected:
+  ~Object() = default;
+
+ private:
+  std::uint32_t magic_;
+  std::atomic<std::uint32_t> references_{1};
+  void* handle_;
+};
+
+// Fixed-size slots for objects of type T (derived from Object; `static constexpr ObjectKind kKind`).
+template <class T>
+class Arena {
+ public:
+  static Arena& instance() {
+    static Arena arena;
+    return arena;
+  }
+
+  // nullptr when the reservation is exhausted.
+  template <class... Args>
+  [[nodiscard]] T* create(Args&&... args) {
+    void* slot = allocate();
+    return slot == nullptr ? nullptr : ::new (slot) T(std::forward<Args>(args)...);
+  }
+
+  void destroy(T* object) {
+    object->~T();
+    // The compiler may drop the destructor's own clearing of the magic word as a dead store.
+    static_cast<Object*>(object)->poison();
+    free_.push_back(object);
+    --live_;
+  }
+
+  // True when the address is a live object of this arena. Never reads outside the reservation.
+  [[nodiscard]] bool owns(const void* address) const noexcept {
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
+    return offset < used_bytes_ && offset % sizeof(Slot) == 0 && static_cast<const T*>(address)->is(T::kKind);
+  }
+
+  [[nodiscard]] std::size_t live() const noexcept { return live_; }
+
+  // Calls visit(T&) for every live object; for leak reports and tests.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (std::size_t offset = 0; offset < used_bytes_; offset += sizeof(Slot)) {
+      T* object = reinterpret_cast<T*>(base_ + offset);
+      if (object->is(T::kKind)) visit(*object);
+    }
+  }
+
+ private:
+  struct alignas(T) Slot {
+    std::byte storage[sizeof(T)];
+  };
+
+  static constexpr std::size_t kReserve = std::size_t{1} << 30;
+
+  Arena() {
+    void* memory = ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  }
+
+  void* allocate() {
+    if (!free_.empty()) {
+      ++live_;
+      void* slot = free_.back();
+      free_.pop_back();
+      return slot;
+    }
+    if (base_ == nullptr || used_bytes_ + sizeof(Slot) > kReserve) return nullptr;
+    ++live_;
+    return base_ + std::exchange(used_bytes_, used_bytes_ + sizeof(Slot));
+  }
+
+  std::byte* base_ = nullptr;
+  std::size_t used_bytes_ = 0;
+  std::vector<void*> free_;
+  std::size_t live_ = 0;
+};
+
+template <class T>
+void release(T* object) {
+  if (object != nullptr && object->drop()) Arena<T>::instance().destroy(object);
+}
+
+// A counted reference to an Object. Ref::adopt takes over a reference, Ref::share adds one.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  static Ref adopt(T* object) noexcept {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  static Ref share(T* object) noexcept {
+    if (object != nullptr) object->retain();
+    return adopt(object);
+  }
+  Ref(const Ref& other) noexcept : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { release(object_); }
+
+  [[nodiscard]] T* get() const noexcept { return object_; }
+  [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
+  T* operator->() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace hr

@@ -1,0 +1,47 @@
+// Op: a reduction operation (MPI 5.0 section 6.9), predefined or the user's, and its application to host buffers.
+//
+// Owner: reference counted. Threads: immutable.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/count.hpp"
+#include "base/object.hpp"
+#include "base/status.hpp"
+#include "layout/datatype.hpp"
+
+namespace hr::layout {
+
+enum class OpKind : std::uint8_t {
+  kUser, kMin, kMax, kSum, kProd, kLand, kBand, kLor, kBor, kLxor, kBxor, kMinloc, kMaxloc, kReplace, kNoOp
+};
+
+class Op final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kOp;
+  // inout[i] = in[i] op inout[i]; `type` is what the caller of the collective gave.
+  using UserFunction = std::function<Status(const void* in, void* inout, Count count, const Datatype& type)>;
+
+  Op(OpKind kind, bool commutative) noexcept : Object(kKind), kind_(kind), commutative_(commutative) {}
+  [[nodiscard]] OpKind kind() const noexcept { return kind_; }
+  [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+
+  OpKind kind_;
+  bool commutative_;
+  UserFunction user_;   // kUser only
+};
+
+// MPI_ERR_OP when the predefined operation is not defined for the type (table of section 6.9.2).
+Status check_op(const Op& op, const Datatype& type);
+
+// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in host memory. Predefined operations accept
+// basic types and derived types made of equal basic elements where the standard allows.
+Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
+
+// The predefined operation behind an ABI constant (0x20..0x3f); nullptr for MPI_OP_NULL and unknown values.
+Op* predefined_op(std::uintptr_t abi_value) noexcept;
+// The predefined datatype behind an ABI constant (0x200..0x3ff); nullptr for MPI_DATATYPE_NULL and unknown values.
+Datatype* predefined_type(std::uintptr_t abi_value) noexcept;
+
+}  // namespace hr::layout

@@ -1,0 +1,44 @@
+// View: "count elements of this type at this address, in this kind of memory", and the operations that move it.
+//
+// A view's packed form is the concatenation of its data in typemap order: packed_bytes() long. All operations
+// take byte offsets into that packed form, so that a transfer may cut it anywhere (also inside an element).
+// The engine (host/, cuda/) is chosen by the location. Owner: nobody; a View borrows buffer and type.
+// Data on the device is visible to every stream on return.
+#pragma once
+
+#include <cstddef>
+
+#include "base/count.hpp"
+#include "base/status.hpp"
+#include "layout/datatype.hpp"
+#include "mem/mem.hpp"
+
+namespace hr::layout {
+
+struct View {
+  std::byte* address = nullptr;   // the buffer argument; element 0's origin (data may start at true_lb)
+  Count count = 0;
+  const Datatype* type = nullptr;
+  mem::Location where{};
+  std::size_t packed = 0;         // count * type->size(), in bytes
+  bool contiguous = false;        // the data is one run of `packed` bytes at data()
+
+  // First byte of the data of a contiguous view.
+  [[nodiscard]] std::byte* data() const noexcept { return address + type->true_lb(); }
+  [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
+};
+
+// Classifies the memory and fills every field. `buffer` may be MPI_BOTTOM (null) for a type with absolute
+// addresses. A view of zero bytes is never classified. The type must be committed.
+// Errors: MPI_ERR_BUFFER (null buffer, or outside its device allocation), MPI_ERR_COUNT (overflow).
+Status make_view(const void* buffer, Count count, const Datatype& type, View* view);
+
+// Bytes [offset, offset + bytes) of the packed form, to or from host memory.
+Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
+Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);
+
+// min(from.packed, to.packed) bytes from one view to another, any kinds, any layouts, in this process.
+// Overlapping buffers are the caller's error.
+Status copy(const View& from, const View& to);
+
+}  // namespace hr::layout

@@ -1,0 +1,65 @@
+// mem: what kind of memory an address is, and copies between kinds. One interface, host and cuda behind it.
+//
+// The CUDA driver is opened with dlopen at the first classification; where there is none, is_host_only() stays
+// true and classification is one predictable branch. Before the program itself has initialised CUDA every
+// query answers "host" (no context is ever created for a classification). No classification is cached.
+// Threads: every function may be called from any thread, also one that never touched CUDA; a copy runs in the
+// context that owns the memory and leaves the caller's current context as it was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace hr::mem {
+
+enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
+
+struct Location {
+  Kind kind = Kind::kHost;
+  bool pinned = false;           // host memory known to the driver
+  std::int16_t device = -1;      // ordinal of the device that owns it; -1 for host
+  void* context = nullptr;       // CUcontext the allocation belongs to; null for pool and VMM memory
+  std::uintptr_t base = 0;       // start of the allocation (0 for host)
+  std::size_t bytes = 0;         // its size
+  std::uint64_t id = 0;          // driver's buffer id: differs when an address is reused
+
+  [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
+  // True when only the device may touch it (managed memory may be read and written by the CPU).
+  [[nodiscard]] bool is_device() const noexcept { return kind == Kind::kDevice; }
+};
+
+namespace detail {
+extern bool maybe_cuda;  // false once the driver was looked for and not found
+Status classify_slow(const void* address, Location* location);
+}  // namespace detail
+
+// What `address` points to. A pointer the driver does not know is host memory.
+// Errors: MPI_ERR_BUFFER for a device in an error state, naming the pointer and the CUDA error.
+inline Status classify(const void* address, Location* location) {
+  if (!detail::maybe_cuda) [[likely]] {
+    *location = Location{};
+    return kOk;
+  }
+  return detail::classify_slow(address, location);
+}
+
+// MPI_ERR_BUFFER when [address, address + bytes) leaves the device allocation it starts in.
+Status check_range(const void* address, std::size_t bytes, const Location& location);
+
+// Copies between any kinds; the data is visible to every stream and to the CPU on return. Work that the caller
+// put on the legacy default stream before is ordered before it.
+Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
+
+// Device memory in the context of `like`, for staging; freed with free_like().
+Status allocate_like(const Location& like, std::size_t bytes, void** address);
+Status free_like(const Location& like, void* address);
+
+// True when a usable CUDA driver and at least one device are present (may load the driver; creates no context).
+bool cuda_available();
+
+// Releases what the library holds on devices (streams, modules, staging). Called once from MPI_Finalize.
+void shutdown();
+
+}  // namespace hr::mem

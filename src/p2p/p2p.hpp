@@ -1,0 +1,76 @@
+// p2p: point-to-point messages between processes of the job (MPI 5.0 chapter 3). Knows processes and contexts,
+// not communicators: a rank means what the caller's communicator says it means.
+//
+// Order: two messages from one process with the same context match in the order they were sent (section 3.5).
+// Progress: every function here makes progress on everything; blocking ones wait with progress.hpp's wait_until.
+// Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
+// type; the buffer itself must stay until completion.
+// Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
+// transport. Threads: library lock.
+#pragma once
+
+#include "layout/view.hpp"
+#include "p2p/request.hpp"
+
+namespace hr::p2p {
+
+enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+
+// The envelope of section 3.2.3. For a send, `source` is the sender's own rank in the communicator; for a receive
+// it may be abi::kAnySource, and `tag` abi::kAnyTag.
+struct Envelope {
+  std::uint32_t context = 0;
+  int source = 0;
+  int tag = 0;
+};
+
+// A matched but not yet received message (section 3.8.2).
+class Message final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kMessage;
+  Message() noexcept : Object(kKind) {}
+  struct Unexpected* unexpected_ = nullptr;   // p2p/matching.hpp; owned until received
+  Object* communicator_ = nullptr;
+};
+
+// --- blocking ---
+Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
+Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
+
+// --- non-blocking: *request gets one reference, the caller's ---
+Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
+Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
+
+// --- persistent (section 3.9): created inactive; start() through Request::state_->start ---
+Status send_init(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
+Status receive_init(const layout::View& data, const Envelope& wanted, Request** request);
+
+// --- probing ---
+Status iprobe(const Envelope& wanted, bool* found, Completion* completion);
+Status probe(const Envelope& wanted, Completion* completion);
+Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion);
+Status mprobe(const Envelope& wanted, Message** message, Completion* completion);
+// Both take the message over (its handle is dead after).
+Status mreceive(const layout::View& data, Message* message, Completion* completion);
+Status imreceive(const layout::View& data, Message* message, Request** request);
+
+// --- completion ---
+// Waits until `request` is complete (or inactive). The completion stays in the request.
+Status wait(Request& request);
+// Waits for all of them; nullptrs are skipped. For collectives.
+Status wait_all(Request** requests, int count);
+Status cancel(Request& request);   // receives (section 3.8.4); sends are never cancelled, as the standard allows
+
+// An already complete request, for operations with MPI_PROC_NULL and the like.
+Request* completed_request(const Completion& completion);
+
+// --- the attached buffer of section 3.6 (process-wide; `size` in bytes; automatic: library-owned, unbounded) ---
+Status buffer_attach(void* buffer, Count size, bool automatic);
+Status buffer_detach(void** buffer, Count* size);   // waits until all buffered messages are sent
+Status buffer_flush();
+
+Status init();
+// Sends what is pending, then closes. Unreceived messages are dropped.
+Status finalize();
+
+}  // namespace hr::p2p

@@ -1,0 +1,38 @@
+// Progress and waiting.
+//
+// poll() runs one round: transports, pending sends, then the registered hooks (collective schedules, device events).
+// wait_until() spins, then yields, then sleeps on the doorbell (design section 7); it lets other threads of the
+// process in between rounds.
+#pragma once
+
+#include "base/lock.hpp"
+#include "base/status.hpp"
+
+namespace hr::p2p {
+
+// True when something moved.
+bool poll();
+
+// A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
+// may be added once. For layers above.
+using ProgressHook = bool (*)(void* argument);
+void add_hook(ProgressHook hook, void* argument);
+void remove_hook(ProgressHook hook, void* argument);
+
+// Paces one waiting loop: call after each fruitless round.
+class Backoff {
+ public:
+  // After a round of progress; `moved` restarts the spinning.
+  void pause(bool moved);
+
+ private:
+  unsigned rounds_ = 0;
+};
+
+template <class Condition>
+void wait_until(Condition&& condition) {
+  Backoff backoff;
+  while (!condition()) backoff.pause(poll());
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,85 @@
+// Request: an operation under way, whatever started it (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
+//
+// Point-to-point requests keep their state inline, so that starting one is one arena allocation. Everything else
+// (persistent, generalized, collective, partitioned) hangs a RequestState on it.
+//
+// Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
+// another, so MPI_Request_free on an active request is just a release of the first. A Request holds a reference
+// to its datatype until it completes.
+// Threads: library lock. `complete` is written last.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/abi.hpp"
+#include "base/list.hpp"
+#include "base/object.hpp"
+#include "layout/view.hpp"
+
+namespace hr::p2p {
+
+// What a completed operation reports; bind/ turns it into an MPI_Status.
+struct Completion {
+  int source = abi::kAnySource;   // rank in the communicator; the "empty status" of section 3.7.3 by default
+  int tag = abi::kAnyTag;
+  std::uint64_t bytes = 0;        // packed bytes received
+  bool cancelled = false;
+  Status error = kOk;             // e.g. MPI_ERR_TRUNCATE
+};
+
+class Request;
+
+// What requests other than plain point-to-point ones add.
+class RequestState {
+ public:
+  virtual ~RequestState() = default;
+  // Persistent requests: MPI_Start. Others: MPI_ERR_REQUEST.
+  virtual Status start(Request& request);
+  virtual Status cancel(Request& request);
+  // Called when a wait or test is about to report the completion (generalized requests fill it in).
+  virtual Status query(Request& request, Completion* completion);
+  // For error texts: "persistent send", "allreduce".
+  [[nodiscard]] virtual const char* what() const noexcept = 0;
+};
+
+class Request final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kRequest;
+  Request() noexcept : Object(kKind) {}
+
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  // A persistent request that is not started: waits return at once with an empty status.
+  [[nodiscard]] bool active() const noexcept { return active_; }
+  [[nodiscard]] bool persistent() const noexcept { return persistent_; }
+
+  // Marks the operation finished; wakes nobody (waiters poll). The text of a failure is kept with the request.
+  void finish(const Completion& completion);
+  // Errors that come later than the call that started it carry their text here.
+  [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
+
+  bool complete_ = false;
+  bool active_ = true;
+  bool persistent_ = false;
+  bool is_receive_ = false;
+  Completion completion_;
+  std::string detail_;
+  std::unique_ptr<RequestState> state_;
+  // The communicator to raise errors on (an Object; bind knows its type). Borrowed reference is retained.
+  Object* communicator_ = nullptr;
+
+  // --- point-to-point state, owned by p2p/ ---
+  layout::View view_;
+  Ref<layout::Datatype> type_;
+  std::uint32_t context_ = 0;
+  int source_ = 0;      // receive: wanted source; send: own rank in the communicator
+  int tag_ = 0;
+  int proc_ = -1;       // peer process; -1 for any
+  std::uint64_t peer_cookie_ = 0;
+  std::size_t offset_ = 0;   // bytes of the packed form done
+  std::size_t total_ = 0;    // bytes to move
+  std::uint8_t phase_ = 0;
+  Link link_;                // posted list or pending-send list
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,97 @@
+// Transport: how bytes reach another process. self, shm (later cuda_ipc, ucx) implement this; p2p uses nothing else.
+//
+// A transport carries messages: a fixed 24-byte header, opaque here, and a payload. Messages from one process to
+// another arrive in the order they were accepted. Arrival is an upcall (Deliver) from within progress(); the
+// payload is only valid during the call. A transport never blocks: "no room" is an answer.
+//
+// Owner: the registry owns the transports from init() to finalize(). Lifetime of a connection: from the first
+// send to a process until finalize. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr::transport {
+
+// Opaque to transports; p2p/wire.hpp gives it meaning.
+struct Header {
+  std::uint64_t words[3];
+};
+static_assert(sizeof(Header) == 24);
+
+// Called for every message that arrived. Must not call progress() or send from inside.
+using Deliver = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
+
+// What a protocol needs to know to choose; a pure function of (transport, process).
+struct Caps {
+  std::size_t inline_bytes = 0;     // payloads up to this travel with the header, at the least latency
+  std::size_t max_payload = 0;      // largest payload of one message
+  std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
+  bool remote_read = false;         // read_remote() may be called (its success is found out by doing)
+  bool same_address_space = false;  // remote addresses are local ones (self)
+  double latency_seconds = 0;       // of an inline message
+  double bytes_per_second = 0;      // of a pipelined stream of chunks
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
+  [[nodiscard]] virtual Caps caps(int proc) const noexcept = 0;
+
+  // Makes the process reachable; called once, before the first send to it. Errors name the file or the socket.
+  virtual Status connect(int proc) = 0;
+
+  // Accepts one message or answers Status::again(). On success header and payload have been copied.
+  virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
+  // The same in two steps, to build the payload in place (packing straight into the ring): reserve() returns where
+  // to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that process.
+  virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
+  virtual void commit(int proc, const Header& header) = 0;
+
+  // Delivers what has arrived (a bounded number of messages). True when there was any.
+  virtual bool progress() = 0;
+
+  // Copies from an address of that process into local host memory. MPI_ERR_UNSUPPORTED_OPERATION when the system
+  // does not let us (the caller falls back and does not ask again).
+  virtual Status read_remote(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) = 0;
+
+  // Sleeping: arm() is called before sleep(); if a message arrives in between, sleep() returns at once.
+  // Only one transport of a process sleeps (the one with the doorbell); the default does not.
+  [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
+  virtual void sleep(double /*at most seconds*/) {}
+
+  // Everything accepted has left this process's hands (the peer need not have read it).
+  virtual Status finalize() = 0;
+};
+
+// The facts about the job a transport is built from.
+struct Job {
+  int rank = 0;
+  int size = 1;
+  std::vector<int> node_of_rank;
+  std::string_view job_id;
+};
+
+// One record a transport, listed in registry.cpp.
+struct Record {
+  const char* name;
+  // nullptr when the transport has nothing to do in this job (no peer it could reach).
+  Status (*create)(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out);
+};
+
+Status init(const Job& job, Deliver deliver);
+// The transport for a process: the first in list order that reaches it; connected on return.
+// Errors: MPI_ERR_OTHER when none does, naming the process and what was tried.
+Status connect(int proc, Transport** out);
+std::span<Transport* const> active() noexcept;
+Status finalize();
+
+}  // namespace hr::transport
