@@ -1,0 +1,218 @@
+#include "p2p/task.hpp"
+
+#include <array>
+#include <new>
+
+#include "p2p/progress.hpp"
+
+namespace hr::p2p {
+
+namespace detail {
+namespace {
+
+// Freed frames by size class of kGrain bytes; larger ones go to the heap. The lists only grow to the largest number
+// of frames that were ever alive at once.
+constexpr std::size_t kGrain = 128;
+constexpr std::size_t kClasses = 32;
+
+struct FreeFrame {
+  FreeFrame* next;
+};
+
+std::array<FreeFrame*, kClasses> free_frames{};
+
+}  // namespace
+
+void* allocate_frame(std::size_t bytes) {
+  const std::size_t index = (bytes - 1) / kGrain;
+  if (index >= kClasses) return ::operator new(bytes);
+  FreeFrame*& head = free_frames[index];
+  if (head == nullptr) return ::operator new((index + 1) * kGrain);
+  return std::exchange(head, head->next);
+}
+
+void free_frame(void* frame, std::size_t bytes) noexcept {
+  const std::size_t index = (bytes - 1) / kGrain;
+  if (index >= kClasses) {
+    ::operator delete(frame);
+    return;
+  }
+  free_frames[index] = ::new (frame) FreeFrame{free_frames[index]};
+}
+
+Status collect(Request** requests, int count) {
+  Status first = kOk;
+  for (int i = 0; i < count; ++i) {
+    Request* request = std::exchange(requests[i], nullptr);
+    if (request == nullptr) continue;
+    if (!request->completion_.error.ok() && first.ok()) [[unlikely]] {
+      first = request->completion_.error;
+      set_detail(request->detail());
+    }
+    release(request);
+  }
+  return first;
+}
+
+void abandon(Request** requests, int count) noexcept {
+  std::string detail = take_detail();  // the error that led here is the one to report
+  for (int i = 0; i < count; ++i) {
+    Request* request = std::exchange(requests[i], nullptr);
+    if (request == nullptr) continue;
+    if (!request->complete()) (void)cancel(*request);
+    if (!request->complete()) (void)wait(*request);
+    release(request);
+  }
+  set_detail(std::move(detail));
+}
+
+}  // namespace detail
+
+bool Task::advance() {
+  if (done()) return true;
+  for (;;) {
+    Promise* parent = nullptr;
+    Promise* leaf = &handle_.promise();
+    while (leaf->child != nullptr) {
+      parent = leaf;
+      leaf = leaf->child;
+    }
+    const Handle frame = Handle::from_promise(*leaf);
+    if (!frame.done()) {
+      if (!leaf->ready()) return false;
+      frame.resume();
+      if (!frame.done()) continue;
+    }
+    if (parent == nullptr) return true;
+    parent->child = nullptr;
+  }
+}
+
+Status run_blocking(Task task) {
+  if (!task.done()) {
+    wait_until([&task] { return task.advance(); });
+  }
+  return task.result();
+}
+
+namespace {
+
+class TaskState;
+bool advance_tasks(void* unused);
+
+// What is on its way in this process; each holds one reference to its request.
+class TaskState final : public RequestState {
+ public:
+  TaskState(Request& request, std::unique_ptr<TaskResources> resources, TaskFactory* factory) noexcept
+      : request_(request), resources_(std::move(resources)), factory_(factory) {}
+  TaskState(const TaskState&) = delete;
+  TaskState& operator=(const TaskState&) = delete;
+  ~TaskState() override {
+    if (link_.linked()) link_.unlink();
+  }
+
+  Status start(Request& request) override;
+  [[nodiscard]] const char* what() const noexcept override { return resources_ ? resources_->what() : "task"; }
+
+  void launch(Task task);
+  // True when it finished; then the request may be gone.
+  bool advance();
+
+  Link link_;
+
+ private:
+  void finish();
+
+  Request& request_;
+  std::unique_ptr<TaskResources> resources_;
+  TaskFactory* factory_;  // resources_, when persistent
+  Task task_;
+};
+
+using TaskStates = IntrusiveList<TaskState, &TaskState::link_>;
+
+TaskStates& active_tasks() {
+  static TaskStates tasks;
+  return tasks;
+}
+
+void TaskState::launch(Task task) {
+  task_ = std::move(task);
+  if (task_.done()) {
+    finish();
+    return;
+  }
+  request_.retain();
+  if (active_tasks().empty()) add_hook(&advance_tasks, nullptr);
+  active_tasks().push_back(*this);
+}
+
+void TaskState::finish() {
+  Completion completion;
+  completion.error = task_.result();
+  task_ = Task();
+  request_.finish(completion);
+}
+
+bool TaskState::advance() {
+  if (!task_.advance()) return false;
+  TaskStates::remove(*this);
+  finish();
+  release(&request_);
+  return true;
+}
+
+Status TaskState::start(Request& request) {
+  if (factory_ == nullptr) return RequestState::start(request);
+  request.active_ = true;
+  request.complete_ = false;
+  request.completion_ = Completion{};
+  request.detail_.clear();
+  launch(factory_->make());
+  return kOk;
+}
+
+// A task may itself make progress (isend() does), so that this hook is entered again from below; the tasks then
+// wait for the outer round.
+bool advance_tasks(void*) {
+  static bool entered = false;
+  if (entered) return false;
+  entered = true;
+  bool moved = false;
+  TaskStates& tasks = active_tasks();
+  for (TaskState* state = tasks.front(); state != nullptr;) {
+    TaskState* following = tasks.next(*state);
+    moved |= state->advance();
+    state = following;
+  }
+  entered = false;
+  return moved;
+}
+
+}  // namespace
+
+Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request) {
+  Request* made = Arena<Request>::instance().create();
+  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  auto state = std::make_unique<TaskState>(*made, std::move(resources), nullptr);
+  TaskState& launched = *state;
+  made->state_ = std::move(state);
+  made->communicator_ = communicator;
+  launched.launch(std::move(task));
+  *request = made;
+  return kOk;
+}
+
+Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request) {
+  Request* made = Arena<Request>::instance().create();
+  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  TaskFactory* borrowed = factory.get();
+  made->state_ = std::make_unique<TaskState>(*made, std::move(factory), borrowed);
+  made->communicator_ = communicator;
+  made->persistent_ = true;
+  made->active_ = false;
+  *request = made;
+  return kOk;
+}
+
+}  // namespace hr::p2p

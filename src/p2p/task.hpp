@@ -1,0 +1,207 @@
+// Task: an operation of several messages written as one coroutine, so that the blocking, the non-blocking and the
+// persistent form run the same text.
+//
+//   Task barrier_step(Arguments a) {                       // arguments by value, in a plain struct
+//     Requests<2> requests;
+//     HR_CO_TRY(ireceive(..., requests.next()));
+//     HR_CO_TRY(isend(..., requests.next()));
+//     Status status = co_await requests.all();             // does not suspend when all are complete already
+//     co_return status;
+//   }
+//   return run_blocking(barrier_step(a));                  // or run_as_request(barrier_step(a), nullptr, request)
+//
+// A task starts when it is called and runs until it must wait. It may await Requests<N>::all(), RequestList::all()
+// and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
+//
+// Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
+// HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
+//
+// Owner: a Task owns its frame, unless a driver took it over. Frames come from free lists by size, so that starting
+// one that ran before allocates nothing. Destroying an unfinished task withdraws its requests (abandon()).
+// Threads: library lock. Standard: section 6.12 asks that non-blocking collectives progress in any call.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/list.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::p2p {
+
+namespace detail {
+// Frames by size class; see task.cpp.
+[[nodiscard]] void* allocate_frame(std::size_t bytes);
+void free_frame(void* frame, std::size_t bytes) noexcept;
+// The first error among complete requests (its text becomes the current detail); releases and nulls all of them.
+Status collect(Request** requests, int count);
+// Withdraws requests that nobody will wait for: cancels receives, waits for what cannot be cancelled, releases.
+void abandon(Request** requests, int count) noexcept;
+}  // namespace detail
+
+// What co_await takes to wait for requests: all of requests[0, *count) (null ones are skipped). Resuming gives the
+// first error, releases the requests and sets *count to 0.
+struct Until {
+  Request** requests;
+  int* count;
+};
+
+class [[nodiscard]] Task {
+ public:
+  struct Promise;
+  using promise_type = Promise;
+  using Handle = std::coroutine_handle<Promise>;
+
+  Task() noexcept = default;
+  explicit Task(Handle handle) noexcept : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  // True for an empty task, too.
+  [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
+  // Resumes it as often as what it waits for is complete; true when it is done. Makes no progress of its own.
+  bool advance();
+  // Valid once done.
+  [[nodiscard]] Status result() const noexcept;
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+struct Task::Promise {
+  Status result;
+  Promise* child = nullptr;      // awaited task; the innermost one is what waits for requests
+  Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
+  int pending = 0;
+
+  // True when what this frame itself waits for is complete.
+  [[nodiscard]] bool ready() noexcept {
+    while (pending > 0 && (requests[pending - 1] == nullptr || requests[pending - 1]->complete())) --pending;
+    return pending == 0;
+  }
+
+  struct UntilAwaiter {
+    Promise* promise;
+    Until until;
+    [[nodiscard]] bool await_ready() const noexcept {
+      promise->requests = until.requests;
+      promise->pending = *until.count;
+      return promise->ready();
+    }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    [[nodiscard]] Status await_resume() const { return detail::collect(until.requests, std::exchange(*until.count, 0)); }
+  };
+
+  struct TaskAwaiter {
+    Promise* parent;
+    Promise* child;
+    bool done;
+    [[nodiscard]] bool await_ready() const noexcept { return done; }
+    void await_suspend(std::coroutine_handle<>) const noexcept { parent->child = child; }
+    [[nodiscard]] Status await_resume() const noexcept { return child == nullptr ? kOk : child->result; }
+  };
+
+  Task get_return_object() noexcept { return Task(Handle::from_promise(*this)); }
+  std::suspend_never initial_suspend() noexcept { return {}; }
+  std::suspend_always final_suspend() noexcept { return {}; }
+  void return_value(Status status) noexcept { result = status; }
+  [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+
+  UntilAwaiter await_transform(Until until) noexcept { return {this, until}; }
+  TaskAwaiter await_transform(Task& task) noexcept {
+    return {this, task.handle_ ? &task.handle_.promise() : nullptr, task.done()};
+  }
+
+  static void* operator new(std::size_t bytes) { return detail::allocate_frame(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept { detail::free_frame(frame, bytes); }
+};
+
+inline Status Task::result() const noexcept { return handle_ ? handle_.promise().result : kOk; }
+
+// The requests that one frame has under way; a local of the coroutine.
+template <int kCapacity>
+class Requests {
+ public:
+  Requests() noexcept = default;
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+  ~Requests() {
+    if (count_ != 0) detail::abandon(items_, count_);
+  }
+  // Where the next isend() or ireceive() puts its request. At most kCapacity between two waits.
+  [[nodiscard]] Request** next() noexcept {
+    items_[count_] = nullptr;
+    return &items_[count_++];
+  }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] Until all() noexcept { return {items_, &count_}; }
+
+ private:
+  Request* items_[kCapacity];
+  int count_ = 0;
+};
+
+// The same for a number known at run time only. `capacity` is fixed at construction (addresses must not move).
+class RequestList {
+ public:
+  explicit RequestList(std::size_t capacity) : items_(capacity, nullptr) {}
+  RequestList(const RequestList&) = delete;
+  RequestList& operator=(const RequestList&) = delete;
+  ~RequestList() {
+    if (count_ != 0) detail::abandon(items_.data(), count_);
+  }
+  [[nodiscard]] Request** next() noexcept {
+    items_[static_cast<std::size_t>(count_)] = nullptr;
+    return &items_[static_cast<std::size_t>(count_++)];
+  }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool full() const noexcept { return static_cast<std::size_t>(count_) == items_.size(); }
+  [[nodiscard]] Until all() noexcept { return {items_.data(), &count_}; }
+
+ private:
+  std::vector<Request*> items_;
+  int count_ = 0;
+};
+
+// What a request made from a task keeps alive until it is destroyed (communicator, types, operation).
+class TaskResources {
+ public:
+  virtual ~TaskResources() = default;
+  // For error texts: "allreduce".
+  [[nodiscard]] virtual const char* what() const noexcept = 0;
+};
+
+// What a persistent request keeps: also how to start the operation again.
+class TaskFactory : public TaskResources {
+ public:
+  virtual Task make() = 0;
+};
+
+// Runs the task to its end, making progress on everything.
+Status run_blocking(Task task);
+
+// A request that completes when the task does; *request gets one reference, the caller's. An error of the task is
+// the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must keep it alive.
+Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
+
+// An inactive persistent request whose every start runs factory->make() again.
+Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request);
+
+}  // namespace hr::p2p
+
+// HR_TRY for coroutines. The expression may be a co_await.
+#define HR_CO_TRY(expression)                         \
+  do {                                                \
+    const ::hr::Status hr_try_status_ = (expression); \
+    if (!hr_try_status_.ok()) [[unlikely]]            \
+      co_return hr_try_status_;                       \
+  } while (false)
