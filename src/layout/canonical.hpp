@@ -1,0 +1,95 @@
+// Canonical layout: what a committed datatype means in memory, in the one form that both engines read.
+//
+// One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (runs of bytes) in
+// typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost
+// first. Packed order is: outermost dimension slowest, blocks of the pattern fastest. Strides and offsets may be
+// negative, and blocks may overlap or lie in any order of address; packed order is always typemap order.
+//
+//   contiguous:  no dims, one block          vector, subarray:   dims, one block   (Form::kStrided)
+//   indexed:     no dims, many blocks        array of structs:   dims, many blocks (Form::kBlocks)
+//
+// Nested strides are folded: neighbouring runs are merged, a dimension that continues its inner one is collapsed,
+// and irregular lists are searched for regular strides. "count elements, extent apart" is one more outer
+// dimension: Shape, made on the stack for each call by shape_of().
+//
+// Owner: the Datatype, through a shared pointer. Lifetime: immutable after commit. Threads: any may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/count.hpp"
+
+namespace hr::layout {
+
+// A run of bytes without holes; `offset` from the element's origin.
+struct Block {
+  Count offset = 0;
+  Count length = 0;
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+struct Dim {
+  Count count = 1;
+  Count stride = 0;  // bytes; may be negative or zero
+  friend bool operator==(const Dim&, const Dim&) = default;
+};
+
+inline constexpr int kMaxLayoutDims = 4;                  // of one element
+inline constexpr int kMaxShapeDims = kMaxLayoutDims + 1;  // with the elements' own dimension
+
+enum class Form : std::uint8_t {
+  kEmpty,       // no bytes
+  kContiguous,  // one block, no dims
+  kStrided,     // one block, at least one dim
+  kBlocks,      // several blocks, any number of dims
+};
+
+// What layout/cuda keeps on devices for a layout (its block list); freed with the layout.
+class DeviceMetadata {
+ public:
+  virtual ~DeviceMetadata() = default;
+};
+
+class Layout {
+ public:
+  Form form = Form::kEmpty;
+  // The largest power of two, at most 16, that divides every block's offset and length and every stride: the
+  // widest access that fits where the buffer's address has that alignment. shape_of() takes the extent in too.
+  std::uint8_t unit = 16;
+  int ndims = 0;
+  Dim dims[kMaxLayoutDims];  // [0] is the outermost
+
+  Count size = 0;     // data bytes of one element
+  Count extent = 0;   // distance between the origins of consecutive elements
+  Count pattern = 0;  // data bytes of one pattern: the sum of the blocks' lengths
+
+  std::vector<Block> blocks;         // the pattern; never empty unless kEmpty; no block has length 0
+  std::vector<Count> prefix;         // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
+  Count uniform = 0;                 // kBlocks: the length of every block where they are equal, else 0
+  Count runs = 0;                    // number of blocks of one element: product of the dims times blocks.size()
+
+  mutable std::unique_ptr<DeviceMetadata> device;
+};
+
+// `count` elements of a layout: what an engine loops over. Borrows the layout.
+struct Shape {
+  Form form = Form::kEmpty;
+  std::uint8_t unit = 16;  // as Layout::unit, for all elements
+  int ndims = 0;
+  Dim dims[kMaxShapeDims];  // [0] is the outermost; no dim has count 1
+
+  Count total = 0;    // packed bytes of everything
+  Count pattern = 0;  // packed bytes of one pattern
+  Count offset = 0;   // kContiguous, kStrided: offset of the first run from the buffer address
+  Count run = 0;      // kContiguous, kStrided: bytes of each run; kContiguous: equals total
+  const Layout* layout = nullptr;  // kBlocks: blocks, prefix, uniform
+};
+
+// The shape of `count` elements; folds the elements' dimension into the outermost one where it continues it.
+// Needs count * size not to overflow (make_view() has checked).
+Shape shape_of(const Layout& layout, Count count) noexcept;
+
+}  // namespace hr::layout
