@@ -1,0 +1,81 @@
+// Attributes: values that programs cache on communicators, datatypes and windows (MPI 5.0 section 7.7).
+//
+// A keyval is the program's number for a kind of attribute, with a copy and a delete callback. It stays alive while
+// the program has not freed it or any attribute uses it (section 7.7.2); its number is never used again.
+// Callbacks are closures made by bind/ that hold the program's function and extra state; they run with the library
+// lock held and may call MPI, also on the same object: no reference into a set is held across one.
+// Owner: an AttributeSet belongs to its object; the objects' destructors run no callbacks, so whoever frees an object
+// calls clear() first. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr {
+
+enum class KeyvalKind : std::uint8_t { kCommunicator, kDatatype, kWindow };
+
+class Keyval {
+ public:
+  // `object`: the handle of the object that is copied. *keep = false: the new object gets no such attribute.
+  using Copy = std::function<Status(void* object, int keyval, void* value, void** new_value, bool* keep)>;
+  using Delete = std::function<Status(void* object, int keyval, void* value)>;
+
+  Keyval(KeyvalKind kind, int number, Copy copy, Delete remove);
+  [[nodiscard]] KeyvalKind kind() const noexcept { return kind_; }
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+  // An empty function copies nothing (MPI_COMM_NULL_COPY_FN).
+  Status copy(void* object, void* value, void** new_value, bool* keep) const;
+  // An empty function does nothing (MPI_COMM_NULL_DELETE_FN).
+  Status remove(void* object, void* value) const;
+
+ private:
+  KeyvalKind kind_;
+  int number_;
+  Copy copy_;
+  Delete remove_;
+};
+
+// A new keyval; its number, greater than any predefined one, goes to the program.
+int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove);
+// The live keyval behind a number. Errors: MPI_ERR_KEYVAL (unknown, freed, of another kind of object).
+Status find_keyval(KeyvalKind kind, int number, std::shared_ptr<const Keyval>* keyval);
+// MPI_Comm_free_keyval and its siblings: the number is dead, attributes in use stay. Errors: MPI_ERR_KEYVAL.
+Status free_keyval(KeyvalKind kind, int number);
+
+class AttributeSet {
+ public:
+  // False when nothing is cached under `number`.
+  [[nodiscard]] bool get(int number, void** value) const noexcept;
+
+  // `object` is the handle that callbacks get. A failing callback's code is returned as the program gave it.
+
+  // Replaces an old value after its delete callback; when that fails the old value stays.
+  Status set(void* object, std::shared_ptr<const Keyval> keyval, void* value);
+  // Runs the delete callback, then forgets the value; when it fails the value stays.
+  // Errors: MPI_ERR_KEYVAL when nothing is cached under `number`.
+  Status erase(void* object, int number);
+  // Calls the copy callbacks in the order in which the attributes were set. When one fails, what was copied so far
+  // is deleted again and `to` is empty.
+  Status copy_to(void* object, AttributeSet* to, void* new_object) const;
+  // Deletes all, the newest first (the order that section 11.2.4 wants for MPI_COMM_SELF). Stops at the first failure;
+  // what was not deleted stays.
+  Status clear(void* object);
+
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Keyval> keyval;
+    void* value;
+  };
+  [[nodiscard]] std::vector<Entry>::const_iterator find(int number) const noexcept;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace hr

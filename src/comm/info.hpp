@@ -1,0 +1,53 @@
+// Info: an ordered list of (key, value) strings (MPI 5.0 chapter 10).
+//
+// Keys are unique and keep the order in which they were first set (MPI_Info_get_nthkey).
+// Owner: reference counted; what a communicator keeps of an info is its own copy. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/object.hpp"
+#include "base/status.hpp"
+
+namespace hr::comm {
+
+class Info final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kInfo;
+  Info() noexcept : Object(kKind) {}
+
+  // MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE: empty or longer than MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_VAL - 1.
+  Status set(std::string_view key, std::string_view value);
+  // nullptr when there is no such key. Valid until the info changes.
+  [[nodiscard]] const std::string* get(std::string_view key) const noexcept;
+  // MPI_ERR_INFO_NOKEY.
+  Status erase(std::string_view key);
+
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
+  [[nodiscard]] const std::string& key(int n) const noexcept { return entries_[static_cast<std::size_t>(n)].first; }
+
+  // Sets every pair of `other` here.
+  void merge(const Info& other);
+  [[nodiscard]] Ref<Info> dup() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> entries_;
+};
+
+// An empty info; an empty Ref when the arena is full.
+Ref<Info> create_info();
+// MPI_ERR_INFO_KEY for a key that no info can hold.
+Status check_info_key(std::string_view key);
+
+// MPI_INFO_ENV (section 10.2.1): how this process was started. Exists before and after initialisation.
+Info& info_env();
+// Fills "thread_level" of MPI_INFO_ENV; MPI_Init_thread calls it with the level that was asked for.
+void set_info_env_thread_level(const char* level);
+// MPI_Info_create_env: the same keys; the command line from argv where it is given (argc > 0).
+Ref<Info> create_info_env(int argc, char** argv);
+
+}  // namespace hr::comm

@@ -1,0 +1,116 @@
+// Topology: who is next to whom in a communicator (MPI 5.0 chapter 8). Pure arithmetic: no communication here.
+//
+// Owner: its communicator (unique). Immutable. Threads: any.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr::comm {
+
+class Topology {
+ public:
+  enum class Kind { kCartesian, kGraph, kDistGraph };
+  virtual ~Topology() = default;
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  // The value that MPI_Topo_test reports.
+  [[nodiscard]] int abi_kind() const noexcept;
+
+  // Whom a neighborhood collective of `rank` receives from and sends to, in the standard's order (section 8.6).
+  // Cartesian: for each dimension the neighbor at -1, then at +1, MPI_PROC_NULL beyond a border that is not periodic.
+  // DistGraph knows the calling process's own neighbors only and ignores `rank`.
+  struct Neighbors {
+    std::vector<int> sources;
+    std::vector<int> destinations;
+  };
+  [[nodiscard]] virtual Neighbors neighbors(int rank) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Topology> clone() const = 0;
+
+ protected:
+  explicit Topology(Kind kind) noexcept : kind_(kind) {}
+  Topology(const Topology&) = default;
+  Topology& operator=(const Topology&) = delete;
+
+ private:
+  Kind kind_;
+};
+
+// Row-major grid (section 8.2): the last dimension varies fastest.
+class Cartesian final : public Topology {
+ public:
+  Cartesian(std::vector<int> dims, std::vector<bool> periods)
+      : Topology(Kind::kCartesian), dims_(std::move(dims)), periods_(std::move(periods)) {}
+
+  [[nodiscard]] int ndims() const noexcept { return static_cast<int>(dims_.size()); }
+  [[nodiscard]] const std::vector<int>& dims() const noexcept { return dims_; }
+  [[nodiscard]] const std::vector<bool>& periods() const noexcept { return periods_; }
+
+  // Out of range coordinates wrap in periodic dimensions, else MPI_ERR_ARG.
+  Status rank_of(const int* coords, int* rank) const;
+  // Writes ndims() entries.
+  void coords_of(int rank, int* coords) const noexcept;
+  // MPI_Cart_shift. The rank `displacement` away along `direction`, MPI_PROC_NULL beyond a border.
+  [[nodiscard]] int shifted(int rank, int direction, int displacement) const noexcept;
+
+  [[nodiscard]] Neighbors neighbors(int rank) const override;
+  [[nodiscard]] std::unique_ptr<Topology> clone() const override;
+
+ private:
+  std::vector<int> dims_;
+  std::vector<bool> periods_;
+};
+
+// The same graph on every process (section 8.5.3). index[i]: number of neighbors of nodes 0..i.
+class Graph final : public Topology {
+ public:
+  Graph(std::vector<int> index, std::vector<int> edges)
+      : Topology(Kind::kGraph), index_(std::move(index)), edges_(std::move(edges)) {}
+  [[nodiscard]] const std::vector<int>& index() const noexcept { return index_; }
+  [[nodiscard]] const std::vector<int>& edges() const noexcept { return edges_; }
+  [[nodiscard]] std::span<const int> neighbors_of(int rank) const noexcept;
+
+  [[nodiscard]] Neighbors neighbors(int rank) const override;
+  [[nodiscard]] std::unique_ptr<Topology> clone() const override;
+
+ private:
+  std::vector<int> index_;
+  std::vector<int> edges_;
+};
+
+// Each process knows its own edges only (section 8.5.4). Weights are empty unless weighted.
+class DistGraph final : public Topology {
+ public:
+  struct Edges {
+    std::vector<int> ranks;
+    std::vector<int> weights;
+  };
+  DistGraph(Edges in, Edges out, bool weighted)
+      : Topology(Kind::kDistGraph), in_(std::move(in)), out_(std::move(out)), weighted_(weighted) {}
+  [[nodiscard]] const Edges& in() const noexcept { return in_; }
+  [[nodiscard]] const Edges& out() const noexcept { return out_; }
+  [[nodiscard]] bool weighted() const noexcept { return weighted_; }
+
+  [[nodiscard]] Neighbors neighbors(int rank) const override;
+  [[nodiscard]] std::unique_ptr<Topology> clone() const override;
+
+ private:
+  Edges in_;
+  Edges out_;
+  bool weighted_;
+};
+
+// MPI_Dims_create (section 8.5.2): fills the zero entries so that the product is `nodes`, as close to each other as
+// possible, in non-increasing order. Errors: MPI_ERR_DIMS (negative entry, nodes not a multiple of the given ones).
+Status dims_create(int nodes, std::span<int> dims);
+
+// MPI_ERR_DIMS / MPI_ERR_ARG: a negative dimension count or a dimension that is not positive; *nodes gets the product
+// (saturated at INT_MAX).
+Status check_grid(std::span<const int> dims, int* nodes);
+// MPI_ERR_ARG, MPI_ERR_TOPOLOGY: index not non-decreasing, edges outside [0, nodes).
+Status check_graph(std::span<const int> index, const int* edges);
+
+}  // namespace hr::comm
