@@ -1,0 +1,40 @@
+# How the tests of every directory are declared. Each adds one ctest entry.
+
+# hr_unit_test(<name> SOURCES ... LAYERS <layers> [LIBS ...] [LABELS ...] [TIMEOUT s])
+# One GoogleTest program in one process. Give GTest::gtest in LIBS to bring a main() of your own.
+function(hr_unit_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LAYERS;LIBS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_LIBS MATCHES "GTest::gtest(;|$)")
+    list(APPEND ARG_LIBS GTest::gtest_main)
+  endif()
+  list(TRANSFORM ARG_LAYERS PREPEND hr_)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LAYERS} ${ARG_LIBS} hr_options)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "unit;${ARG_LABELS}")
+endfunction()
+
+# hr_mpi_test(<name> <program> RANKS n [ARGS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [LABELS ...])
+# A program under our mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
+# 60) and prints where each rank hangs. <program> is a target or a path.
+function(hr_mpi_test name program)
+  cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "ARGS;ENVIRONMENT;LABELS" ${ARGN})
+  if(NOT ARG_RANKS)
+    message(FATAL_ERROR "hr_mpi_test(${name}): RANKS is missing")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 60")  # mpiexec comes first, with time to look at the stacks
+  add_test(NAME ${name} COMMAND $<TARGET_FILE:mpiexec> --timeout ${ARG_TIMEOUT} -n ${ARG_RANKS} ${program} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "mpi;${ARG_LABELS}"
+                       ENVIRONMENT "${ARG_ENVIRONMENT}")
+  # Ranks that share a core slow each other down: let ctest -j count them.
+  set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
+endfunction()

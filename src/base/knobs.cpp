@@ -1,0 +1,264 @@
+#include "base/knobs.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+namespace hr {
+namespace {
+
+struct Rule {
+  KnobRecord record;
+  const char* low;     // "" where the table gives no range
+  const char* high;
+  const char* values;  // of an enum, comma-separated, in the order of its enumerators
+};
+
+constexpr Rule kRules[] = {
+#define HR_KNOB_RULE(name, type, text, low, high, values, scope, sentence) \
+  {{#name, type, scope, text, sentence}, low, high, values},
+    HR_KNOBS(HR_KNOB_RULE)
+#undef HR_KNOB_RULE
+};
+constexpr std::size_t kKnobCount = std::size(kRules);
+
+constexpr auto kRecords = [] {
+  std::array<KnobRecord, kKnobCount> records{};
+  for (std::size_t index = 0; index < kKnobCount; ++index) records[index] = kRules[index].record;
+  return records;
+}();
+
+std::string_view trimmed(std::string_view text) noexcept {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// The index of `wanted` in a comma-separated list.
+std::optional<int> position_in(std::string_view list, std::string_view wanted) noexcept {
+  for (int position = 0;; ++position) {
+    const auto comma = list.find(',');
+    if (list.substr(0, comma) == wanted) return position;
+    if (comma == std::string_view::npos) return std::nullopt;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text) noexcept {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Bytes, with K, M, G or T (of 1024; "64K", "64KB" and "64KiB" are the same).
+std::optional<std::size_t> bytes(std::string_view text) noexcept {
+  int shift = 0;
+  if (const auto digits = text.find_first_not_of("0123456789"); digits != std::string_view::npos) {
+    std::string_view unit = text.substr(digits);
+    constexpr std::string_view kUnits = "kmgt";
+    const auto place = kUnits.find(static_cast<char>(unit[0] | 0x20));
+    if (place != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(place) + 1);
+      unit.remove_prefix(1);
+      if (unit.starts_with('i')) unit.remove_prefix(1);
+    }
+    if (!unit.empty() && unit != "B" && unit != "b") return std::nullopt;
+    text = text.substr(0, digits);
+  }
+  const auto value = number<std::size_t>(text);
+  if (!value || *value > (std::numeric_limits<std::size_t>::max() >> shift)) return std::nullopt;
+  return *value << shift;
+}
+
+template <class T>
+std::optional<T> parse(std::string_view text, const char* values) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return std::string(text);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (const auto position = position_in("0,false,off,no,1,true,on,yes", text)) return *position >= 4;
+    return std::nullopt;
+  } else if constexpr (std::is_enum_v<T>) {
+    if (const auto position = position_in(values, text)) return static_cast<T>(*position);
+    return std::nullopt;
+  } else if constexpr (std::is_same_v<T, std::size_t>) {
+    return bytes(text);
+  } else {
+    return number<T>(text);
+  }
+}
+
+// The default is always a value, also where it lies outside the range ("0 chooses").
+template <class T>
+bool allowed(const T& value, const Rule& rule) {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    if (rule.low[0] == '\0' || value == parse<T>(rule.record.default_text, rule.values)) return true;
+    return value >= *parse<T>(rule.low, "") && value <= *parse<T>(rule.high, "");
+  }
+  return true;
+}
+
+template <class T>
+bool store(T& member, std::string_view text, const Rule& rule) {
+  auto value = parse<T>(text, rule.values);
+  if (!value || !allowed(*value, rule)) return false;
+  member = std::move(*value);
+  return true;
+}
+
+template <class T>
+std::string as_text(const T& value, [[maybe_unused]] const Rule& rule) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_enum_v<T>) {
+    std::string_view list = rule.values;
+    for (int skip = static_cast<int>(value); skip > 0; --skip) list.remove_prefix(list.find(',') + 1);
+    return std::string(list.substr(0, list.find(',')));
+  } else {
+    char text[64];
+    const auto result = std::to_chars(text, text + sizeof text, value);
+    return std::string(text, result.ptr);
+  }
+}
+
+// Applies visit(member, rule) to the knob at `index`.
+template <class Visit>
+auto visit_knob(Knobs& values, std::size_t index, Visit&& visit) {
+  std::size_t at = 0;
+#define HR_KNOB_VISIT(name, ...) \
+  if (index == at++) return visit(values.name, kRules[at - 1]);
+  HR_KNOBS(HR_KNOB_VISIT)
+#undef HR_KNOB_VISIT
+  std::abort();  // an index that is not one of knob_records()
+}
+
+std::optional<std::size_t> index_of(std::string_view name) noexcept {
+  for (std::size_t index = 0; index < kKnobCount; ++index) {
+    if (name == kRules[index].record.name) return index;
+  }
+  return std::nullopt;
+}
+
+std::string variable_of(const char* name) {
+  std::string variable = "HEADRACE_";
+  for (; *name != '\0'; ++name) variable += *name >= 'a' && *name <= 'z' ? static_cast<char>(*name - 32) : *name;
+  return variable;
+}
+
+// What a rejected value should have been.
+std::string expected(const Rule& rule) {
+  if (rule.values[0] != '\0') return std::string("one of ") + rule.values;
+  std::string text = std::string("a value of type ") + rule.record.type;
+  if (rule.low[0] != '\0') text += std::string(" from ") + rule.low + " to " + rule.high;
+  return text;
+}
+
+class Store {
+ public:
+  // Reports go straight to standard error: the log asks the knobs for its level.
+  Store() {
+    read_file();
+    for (std::size_t index = 0; index < kKnobCount; ++index) {
+      const std::string variable = variable_of(kRules[index].record.name);
+      if (const char* text = environment(variable.c_str())) {
+        set(index, text, KnobOrigin::kEnvironment, variable.c_str());
+      }
+    }
+  }
+
+  bool set(std::size_t index, std::string_view text, KnobOrigin origin, const char* where) {
+    const bool stored = visit_knob(values_, index, [&](auto& member, const Rule& rule) {
+      return store(member, trimmed(text), rule);
+    });
+    if (stored) {
+      origins_[index] = origin;
+    } else if (where != nullptr) {
+      std::fprintf(stderr, "[headrace] %s: \"%.*s\" is not %s; %s keeps its value %s\n", where,
+                   static_cast<int>(text.size()), text.data(), expected(kRules[index]).c_str(),
+                   kRules[index].record.name, text_of(index).c_str());
+    }
+    return stored;
+  }
+
+  std::string text_of(std::size_t index) {
+    return visit_knob(values_, index, [](auto& member, const Rule& rule) { return as_text(member, rule); });
+  }
+
+  const Knobs& values() const noexcept { return values_; }
+  KnobOrigin origin(std::size_t index) const noexcept { return origins_[index]; }
+
+ private:
+  void read_file() {
+    std::string path;
+    if (const char* named = environment("HEADRACE_CONFIG_FILE")) {
+      path = named;
+    } else if (const char* config = environment("XDG_CONFIG_HOME"); config != nullptr && *config != '\0') {
+      path = std::string(config) + "/headrace.conf";
+    } else if (const char* home = environment("HOME")) {
+      path = std::string(home) + "/.config/headrace.conf";
+    }
+    if (path.empty()) return;
+    std::ifstream file(path);
+    if (!file) {
+      if (environment("HEADRACE_CONFIG_FILE") != nullptr) {
+        std::fprintf(stderr, "[headrace] HEADRACE_CONFIG_FILE: cannot read \"%s\"; going on without it\n", path.c_str());
+      }
+      return;
+    }
+    std::string line;
+    for (int line_number = 1; std::getline(file, line); ++line_number) {
+      read_line(line, (path + ":" + std::to_string(line_number)).c_str());
+    }
+  }
+
+  void read_line(std::string_view line, const char* where) {
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) return;
+    const auto equals = line.find('=');
+    const std::string_view name = trimmed(line.substr(0, equals));
+    const auto index = index_of(name);
+    if (equals == std::string_view::npos) {
+      std::fprintf(stderr, "[headrace] %s: not a \"name = value\" line\n", where);
+    } else if (!index) {
+      std::fprintf(stderr, "[headrace] %s: no knob is called \"%.*s\"; `headrace config` lists them\n", where,
+                   static_cast<int>(name.size()), name.data());
+    } else {
+      set(*index, line.substr(equals + 1), KnobOrigin::kFile, where);
+    }
+  }
+
+  Knobs values_;
+  std::array<KnobOrigin, kKnobCount> origins_{};
+};
+
+Store& the_store() {
+  static Store store;
+  return store;
+}
+
+}  // namespace
+
+const Knobs& knobs() noexcept { return the_store().values(); }
+
+std::span<const KnobRecord> knob_records() noexcept { return kRecords; }
+
+std::string knob_text(std::size_t index) { return the_store().text_of(index); }
+
+KnobOrigin knob_origin(std::size_t index) noexcept { return the_store().origin(index); }
+
+bool set_knob(std::string_view name, std::string_view text) {
+  const auto index = index_of(name);
+  return index && the_store().set(*index, text, KnobOrigin::kTool, nullptr);
+}
+
+const char* environment(const char* name) noexcept { return std::getenv(name); }
+
+}  // namespace hr

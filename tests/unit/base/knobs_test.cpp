@@ -1,0 +1,89 @@
+#include "base/knobs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "test_environment.hpp"
+
+namespace hr {
+namespace {
+
+std::size_t index_of(std::string_view name) {
+  const auto records = knob_records();
+  for (std::size_t index = 0; index < records.size(); ++index) {
+    if (records[index].name == name) return index;
+  }
+  ADD_FAILURE() << "no knob " << name;
+  return 0;
+}
+
+TEST(Knobs, ValuesComeFromDefaultFileAndEnvironment) {
+  EXPECT_EQ(knobs().shm_dir, "/dev/shm");
+  EXPECT_EQ(knob_origin(index_of("shm_dir")), KnobOrigin::kDefault);
+
+  EXPECT_EQ(knobs().eager_bytes, 32u << 10) << "from the file";
+  EXPECT_EQ(knob_origin(index_of("eager_bytes")), KnobOrigin::kFile);
+
+  EXPECT_EQ(knobs().verbose, 2) << "the environment wins over the file";
+  EXPECT_EQ(knob_origin(index_of("verbose")), KnobOrigin::kEnvironment);
+}
+
+TEST(Knobs, BadTextIsNamedAndTheDefaultStays) {
+  EXPECT_EQ(knobs().spin_rounds, 0) << "HEADRACE_SPIN_ROUNDS was not a number";
+  EXPECT_EQ(knob_origin(index_of("spin_rounds")), KnobOrigin::kDefault);
+}
+
+TEST(Knobs, RangeIsKeptAndTheDefaultIsAlwaysAllowed) {
+  EXPECT_FALSE(set_knob("verbose", "4"));
+  EXPECT_FALSE(set_knob("verbose", "-1"));
+  EXPECT_FALSE(set_knob("shm_ring_bytes", "1"));
+  EXPECT_TRUE(set_knob("shm_ring_bytes", "64K"));
+  EXPECT_EQ(knobs().shm_ring_bytes, 65536u);
+  EXPECT_EQ(knob_origin(index_of("shm_ring_bytes")), KnobOrigin::kTool);
+  EXPECT_TRUE(set_knob("shm_ring_bytes", "0"));
+}
+
+TEST(Knobs, SizesTakeUnits) {
+  for (const auto& [text, bytes] : {std::pair{"1", std::size_t{1}}, {"2k", std::size_t{2048}},
+                                    {"3M", std::size_t{3} << 20}, {"1GiB", std::size_t{1} << 30},
+                                    {"1GB", std::size_t{1} << 30}, {" 7 ", std::size_t{7}}, {"5B", std::size_t{5}}}) {
+    EXPECT_TRUE(set_knob("single_copy_bytes", text)) << text;
+    EXPECT_EQ(knobs().single_copy_bytes, bytes) << text;
+  }
+  for (const char* text : {"", "x", "1X", "1KX", "-1", "K", "1.5M", "99999999999999999999", "18446744073709551615K"}) {
+    EXPECT_FALSE(set_knob("single_copy_bytes", text)) << text;
+  }
+}
+
+TEST(Knobs, EnumsTakeTheirValuesOnly) {
+  EXPECT_TRUE(set_knob("shm_single_copy", "off"));
+  EXPECT_EQ(knobs().shm_single_copy, ShmSingleCopyChoice::kOff);
+  EXPECT_EQ(knob_text(index_of("shm_single_copy")), "off");
+  EXPECT_FALSE(set_knob("shm_single_copy", "of"));
+  EXPECT_FALSE(set_knob("shm_single_copy", "auto,on"));
+  EXPECT_TRUE(set_knob("shm_single_copy", "auto"));
+}
+
+TEST(Knobs, UnknownNameIsRefused) { EXPECT_FALSE(set_knob("no_such_knob", "1")); }
+
+TEST(Knobs, EveryDefaultTextIsItsOwnValue) {
+  for (const KnobRecord& record : knob_records()) {
+    EXPECT_TRUE(set_knob(record.name, record.default_text)) << record.name;
+    EXPECT_EQ(knob_text(index_of(record.name)), record.default_text);
+  }
+}
+
+}  // namespace
+
+// The knobs are read once a process, so the file and the variables are set before any test runs.
+void prepare_knob_environment() {
+  const std::string path = ::testing::TempDir() + "headrace_knobs_test.conf";
+  std::ofstream(path) << "# comment\n\neager_bytes = 32K   # why\nverbose=1\nno_such = 3\nnonsense\n";
+  ::setenv("HEADRACE_CONFIG_FILE", path.c_str(), 1);
+  ::setenv("HEADRACE_VERBOSE", "2", 1);
+  ::setenv("HEADRACE_SPIN_ROUNDS", "many", 1);
+}
+
+}  // namespace hr

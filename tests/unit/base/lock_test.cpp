@@ -1,0 +1,42 @@
+#include "base/lock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace hr {
+namespace {
+
+TEST(LibraryLock, ExcludesAndRecurses) {
+  LibraryLock::enable();
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 5000;
+  int counter = 0;  // not atomic: the lock guards it
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        LibraryGuard outer;
+        LibraryGuard inner;
+        ++counter;
+        if (round % 16 == 0) LibraryLock::yield();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(counter, kThreads * kRounds);
+}
+
+TEST(LibraryLock, SuspendLetsOthersInAndResumeRestoresTheDepth) {
+  LibraryLock::enable();
+  LibraryGuard outer;
+  LibraryGuard inner;
+  const int depth = LibraryLock::suspend();
+  EXPECT_EQ(depth, 2);
+  std::thread([] { LibraryGuard guard; }).join();  // would deadlock were the lock still held
+  LibraryLock::resume(depth);
+}
+
+}  // namespace
+}  // namespace hr

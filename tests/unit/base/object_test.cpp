@@ -1,0 +1,97 @@
+#include "base/object.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hr {
+namespace {
+
+int destroyed = 0;
+
+struct Thing final : Object {
+  static constexpr ObjectKind kKind = ObjectKind::kInfo;
+  explicit Thing(int number) : Object(kKind), value(number) {}
+  ~Thing() { ++destroyed; }
+  int value;
+};
+
+Arena<Thing>& arena() { return Arena<Thing>::instance(); }
+
+// Out of line: a value that a program passes, which the compiler does not see through.
+[[gnu::noinline]] bool owns(const void* address) { return arena().owns(address); }
+
+TEST(Arena, KnowsItsLiveObjectsAndNothingElse) {
+  Thing* thing = arena().create(7);
+  ASSERT_NE(thing, nullptr);
+  EXPECT_TRUE(owns(thing));
+  EXPECT_EQ(thing->handle(), thing);
+  EXPECT_EQ(arena().live(), 1u);
+
+  int on_the_stack = 0;
+  EXPECT_FALSE(owns(nullptr));
+  EXPECT_FALSE(owns(&on_the_stack));
+  EXPECT_FALSE(owns(reinterpret_cast<char*>(thing) + 1));
+  EXPECT_FALSE(owns(reinterpret_cast<void*>(0x123)));
+  EXPECT_FALSE(owns(reinterpret_cast<void*>(~std::uintptr_t{0})));
+
+  release(thing);
+  EXPECT_FALSE(owns(thing)) << "a freed handle is known as such";
+  EXPECT_EQ(arena().live(), 0u);
+}
+
+TEST(Arena, ReusesSlots) {
+  Thing* first = arena().create(1);
+  release(first);
+  Thing* second = arena().create(2);
+  EXPECT_EQ(first, second);
+  release(second);
+}
+
+TEST(Arena, VisitsLiveObjects) {
+  Thing* one = arena().create(1);
+  Thing* two = arena().create(2);
+  Thing* three = arena().create(3);
+  release(two);
+  int sum = 0;
+  arena().for_each([&](Thing& thing) { sum += thing.value; });
+  EXPECT_EQ(sum, 4);
+  release(one);
+  release(three);
+}
+
+TEST(Object, PredefinedHandleIsTheConstant) {
+  Thing* thing = arena().create(1);
+  EXPECT_FALSE(thing->is_predefined());
+  thing->set_predefined_handle(0x101);
+  EXPECT_TRUE(thing->is_predefined());
+  EXPECT_EQ(thing->handle(), reinterpret_cast<void*>(0x101));
+  release(thing);
+}
+
+TEST(Ref, CountsReferences) {
+  destroyed = 0;
+  {
+    Ref<Thing> first = Ref<Thing>::adopt(arena().create(5));
+    EXPECT_EQ(first->references(), 1u);
+    Ref<Thing> second = first;
+    EXPECT_EQ(first->references(), 2u);
+    Ref<Thing> moved = std::move(second);
+    EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move): what a move leaves behind is part of the contract
+    EXPECT_EQ(moved->references(), 2u);
+    moved = Ref<Thing>();
+    EXPECT_EQ(first->references(), 1u);
+    Ref<Thing> shared = Ref<Thing>::share(first.get());
+    EXPECT_EQ(first->references(), 2u);
+  }
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(Ref, DetachHandsTheReferenceOver) {
+  destroyed = 0;
+  Thing* thing = Ref<Thing>::adopt(arena().create(5)).detach();
+  EXPECT_EQ(destroyed, 0);
+  release(thing);
+  EXPECT_EQ(destroyed, 1);
+}
+
+}  // namespace
+}  // namespace hr
