@@ -1,0 +1,340 @@
+// gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA nor need its headers.
+//
+// The CUDA driver (libcuda.so.1) is opened at run time; where there is none, available() is false and the program
+// runs on the host. One context is used: the primary context of the device that select() took, the one that the CUDA
+// runtime and frameworks use too. A failing driver call names itself on standard error and ends the program with
+// fatal_exit (set it to a function that calls MPI_Abort in an MPI program).
+//
+// Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
+// <name>_fatbin[]`; gpu::Module loads such an image, launch() runs a kernel of it:
+//
+//   gpu::select(local_rank);
+//   float* field = static_cast<float*>(gpu::allocate(bytes));
+//   gpu::Module module(halo3d_fatbin);
+//   gpu::Function update = module.function("halo3d_update");
+//   gpu::launch(update, {blocks}, {256}, stream, field, n);       // arguments by value, types as in the kernel
+//   gpu::synchronize();
+//
+// Header only, C++17, stands alone (it is no part of the library). Threads: select() makes the context current in
+// the calling thread only; another thread calls bind_thread().
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gpu {
+
+// What kind of memory allocate() gives. kHostRegistered is ordinary memory made known to the driver.
+enum class Memory { kDevice, kManaged, kPool, kVmm, kHostRegistered };
+
+using Stream = void*;
+using Event = void*;
+using Function = void*;
+inline constexpr Stream kDefaultStream = nullptr;  // the legacy default stream
+
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+namespace detail {
+
+using Result = int;
+using DevicePointer = unsigned long long;
+
+struct Location {
+  int type;
+  int id;
+};
+struct AllocationProperties {
+  int type;
+  int handle_types;
+  Location location;
+  void* win32;
+  unsigned char flags[8];
+};
+struct AccessDescription {
+  Location location;
+  int flags;
+};
+
+#define GPU_DRIVER_FUNCTIONS(X)                                                                                   \
+  X(Result, cuInit, cuInit, (unsigned))                                                                           \
+  X(Result, cuGetErrorName, cuGetErrorName, (Result, const char**))                                               \
+  X(Result, cuGetErrorString, cuGetErrorString, (Result, const char**))                                           \
+  X(Result, cuDeviceGetCount, cuDeviceGetCount, (int*))                                                           \
+  X(Result, cuDeviceGet, cuDeviceGet, (int*, int))                                                                \
+  X(Result, cuDeviceGetName, cuDeviceGetName, (char*, int, int))                                                  \
+  X(Result, cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                         \
+  X(Result, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                    \
+  X(Result, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int))                                       \
+  X(Result, cuCtxSetCurrent, cuCtxSetCurrent, (void*))                                                            \
+  X(Result, cuCtxSynchronize, cuCtxSynchronize, ())                                                               \
+  X(Result, cuMemAlloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                             \
+  X(Result, cuMemFree, cuMemFree_v2, (DevicePointer))                                                             \
+  X(Result, cuMemAllocManaged, cuMemAllocManaged, (DevicePointer*, std::size_t, unsigned))                        \
+  X(Result, cuMemAllocAsync, cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                              \
+  X(Result, cuMemFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                                              \
+  X(Result, cuMemHostRegister, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                              \
+  X(Result, cuMemHostUnregister, cuMemHostUnregister, (void*))                                                    \
+  X(Result, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,                                         \
+    (std::size_t*, const AllocationProperties*, int))                                                             \
+  X(Result, cuMemAddressReserve, cuMemAddressReserve,                                                             \
+    (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long))                                \
+  X(Result, cuMemAddressFree, cuMemAddressFree, (DevicePointer, std::size_t))                                     \
+  X(Result, cuMemCreate, cuMemCreate,                                                                             \
+    (unsigned long long*, std::size_t, const AllocationProperties*, unsigned long long))                          \
+  X(Result, cuMemRelease, cuMemRelease, (unsigned long long))                                                     \
+  X(Result, cuMemMap, cuMemMap, (DevicePointer, std::size_t, std::size_t, unsigned long long, unsigned long long)) \
+  X(Result, cuMemUnmap, cuMemUnmap, (DevicePointer, std::size_t))                                                 \
+  X(Result, cuMemSetAccess, cuMemSetAccess, (DevicePointer, std::size_t, const AccessDescription*, std::size_t))  \
+  X(Result, cuMemcpy, cuMemcpy, (DevicePointer, DevicePointer, std::size_t))                                      \
+  X(Result, cuMemcpyAsync, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, Stream))                    \
+  X(Result, cuMemsetD8, cuMemsetD8_v2, (DevicePointer, unsigned char, std::size_t))                               \
+  X(Result, cuStreamCreate, cuStreamCreate, (Stream*, unsigned))                                                  \
+  X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                        \
+  X(Result, cuStreamSynchronize, cuStreamSynchronize, (Stream))                                                   \
+  X(Result, cuStreamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                      \
+  X(Result, cuEventCreate, cuEventCreate, (Event*, unsigned))                                                     \
+  X(Result, cuEventDestroy, cuEventDestroy_v2, (Event))                                                           \
+  X(Result, cuEventRecord, cuEventRecord, (Event, Stream))                                                        \
+  X(Result, cuEventSynchronize, cuEventSynchronize, (Event))                                                      \
+  X(Result, cuEventQuery, cuEventQuery, (Event))                                                                  \
+  X(Result, cuModuleLoadData, cuModuleLoadData, (void**, const void*))                                            \
+  X(Result, cuModuleUnload, cuModuleUnload, (void*))                                                              \
+  X(Result, cuModuleGetFunction, cuModuleGetFunction, (Function*, void*, const char*))                            \
+  X(Result, cuLaunchKernel, cuLaunchKernel,                                                                       \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))
+
+struct Driver {
+#define GPU_MEMBER(result, name, symbol, parameters) result(*name) parameters = nullptr;
+  GPU_DRIVER_FUNCTIONS(GPU_MEMBER)
+#undef GPU_MEMBER
+  bool usable = false;
+  int devices = 0;
+  int device = -1;
+  void* context = nullptr;
+
+  Driver() {
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    bool complete = true;
+#define GPU_LOAD(result, name, symbol, parameters)                              \
+  name = reinterpret_cast<decltype(name)>(::dlsym(library, #symbol));           \
+  if (name == nullptr) complete = false;
+    GPU_DRIVER_FUNCTIONS(GPU_LOAD)
+#undef GPU_LOAD
+    usable = complete && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
+  }
+};
+
+inline Driver& driver() {
+  static Driver instance;
+  return instance;
+}
+
+struct VmmChunk {
+  DevicePointer address;
+  std::size_t bytes;
+};
+struct Allocation {
+  Memory kind;
+  std::size_t bytes;
+  std::vector<VmmChunk> chunks;
+};
+inline std::unordered_map<void*, Allocation>& allocations() {
+  static std::unordered_map<void*, Allocation> table;
+  return table;
+}
+inline DevicePointer address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
+
+}  // namespace detail
+
+// Called after the message of a failed driver call; must not return.
+inline void (*fatal_exit)() = [] { std::exit(1); };
+
+inline void check(int result, const char* call) {
+  if (result == 0) return;
+  const char* name = "?";
+  const char* text = "?";
+  detail::driver().cuGetErrorName(result, &name);
+  detail::driver().cuGetErrorString(result, &text);
+  std::fprintf(stderr, "gpu: %s failed: %s (%s)\n", call, name, text);
+  fatal_exit();
+  std::abort();
+}
+#define GPU_CALL(function, ...) ::gpu::check(::gpu::detail::driver().function(__VA_ARGS__), #function)
+
+// A driver and at least one device.
+inline bool available() { return detail::driver().usable; }
+inline int device_count() { return detail::driver().devices; }
+// The device that select() took; -1 before.
+inline int device() { return detail::driver().device; }
+
+// Takes device `local_rank` modulo the number of devices and makes its primary context current in this thread.
+inline void select(int local_rank) {
+  detail::Driver& driver = detail::driver();
+  const int previous = driver.device;
+  driver.device = local_rank % driver.devices;
+  GPU_CALL(cuDevicePrimaryCtxRetain, &driver.context, driver.device);
+  GPU_CALL(cuCtxSetCurrent, driver.context);
+  if (previous >= 0) GPU_CALL(cuDevicePrimaryCtxRelease, previous);
+}
+inline void bind_thread() { GPU_CALL(cuCtxSetCurrent, detail::driver().context); }
+
+inline std::string device_name() {
+  char name[128] = "none";
+  if (device() >= 0) GPU_CALL(cuDeviceGetName, name, sizeof name, device());
+  return name;
+}
+
+inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
+  using namespace detail;
+  Allocation record{kind, bytes, {}};
+  DevicePointer address = 0;
+  switch (kind) {
+    case Memory::kDevice:
+      GPU_CALL(cuMemAlloc, &address, bytes);
+      break;
+    case Memory::kManaged:
+      GPU_CALL(cuMemAllocManaged, &address, bytes, 1u /* CU_MEM_ATTACH_GLOBAL */);
+      break;
+    case Memory::kPool:
+      GPU_CALL(cuMemAllocAsync, &address, bytes, kDefaultStream);
+      GPU_CALL(cuStreamSynchronize, kDefaultStream);
+      break;
+    case Memory::kVmm: {
+      // Several physical chunks behind one range of addresses, as frameworks with growing segments do.
+      AllocationProperties properties{};
+      properties.type = 1;               // CU_MEM_ALLOCATION_TYPE_PINNED
+      properties.location = {1, device()};  // CU_MEM_LOCATION_TYPE_DEVICE
+      std::size_t chunk = 0;
+      GPU_CALL(cuMemGetAllocationGranularity, &chunk, &properties, 0);
+      record.bytes = (bytes + chunk - 1) / chunk * chunk;
+      GPU_CALL(cuMemAddressReserve, &address, record.bytes, std::size_t{0}, DevicePointer{0}, 0ull);
+      for (std::size_t offset = 0; offset < record.bytes; offset += chunk) {
+        unsigned long long handle = 0;
+        GPU_CALL(cuMemCreate, &handle, chunk, &properties, 0ull);
+        GPU_CALL(cuMemMap, address + offset, chunk, std::size_t{0}, handle, 0ull);
+        GPU_CALL(cuMemRelease, handle);  // the mapping keeps the memory
+        record.chunks.push_back({address + offset, chunk});
+      }
+      const AccessDescription access{properties.location, 3};  // read and write
+      GPU_CALL(cuMemSetAccess, address, record.bytes, &access, std::size_t{1});
+      break;
+    }
+    case Memory::kHostRegistered: {
+      const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
+      void* memory = std::aligned_alloc(4096, rounded);
+      if (memory == nullptr) check(2, "aligned_alloc");
+      GPU_CALL(cuMemHostRegister, memory, rounded, 0u);
+      address = address_of(memory);
+      break;
+    }
+  }
+  void* pointer = pointer_to(address);
+  allocations().emplace(pointer, std::move(record));
+  return pointer;
+}
+
+inline void free(void* pointer) {
+  using namespace detail;
+  if (pointer == nullptr) return;
+  const auto found = allocations().find(pointer);
+  if (found == allocations().end()) check(1, "gpu::free of a pointer that gpu::allocate did not give");
+  const Allocation record = std::move(found->second);
+  allocations().erase(found);
+  switch (record.kind) {
+    case Memory::kDevice:
+    case Memory::kManaged:
+      GPU_CALL(cuMemFree, address_of(pointer));
+      break;
+    case Memory::kPool:
+      GPU_CALL(cuMemFreeAsync, address_of(pointer), kDefaultStream);
+      GPU_CALL(cuStreamSynchronize, kDefaultStream);
+      break;
+    case Memory::kVmm:
+      GPU_CALL(cuCtxSynchronize);
+      for (const VmmChunk& chunk : record.chunks) GPU_CALL(cuMemUnmap, chunk.address, chunk.bytes);
+      GPU_CALL(cuMemAddressFree, address_of(pointer), record.bytes);
+      break;
+    case Memory::kHostRegistered:
+      GPU_CALL(cuMemHostUnregister, pointer);
+      std::free(pointer);
+      break;
+  }
+}
+
+// Copies between any two kinds of memory; done on return.
+inline void copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  GPU_CALL(cuMemcpy, detail::address_of(to), detail::address_of(from), bytes);
+  // A copy within the device may return before it is done.
+  GPU_CALL(cuStreamSynchronize, kDefaultStream);
+}
+inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
+  if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
+}
+inline void fill(void* to, unsigned char value, std::size_t bytes) {
+  if (bytes == 0) return;
+  GPU_CALL(cuMemsetD8, detail::address_of(to), value, bytes);
+  GPU_CALL(cuStreamSynchronize, kDefaultStream);
+}
+// Waits for all work of this device's context.
+inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
+
+// A stream that does not wait for the legacy default stream when `independent`.
+inline Stream create_stream(bool independent = false) {
+  Stream stream = nullptr;
+  GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u);
+  return stream;
+}
+inline void destroy_stream(Stream stream) { GPU_CALL(cuStreamDestroy, stream); }
+inline void synchronize(Stream stream) { GPU_CALL(cuStreamSynchronize, stream); }
+
+inline Event create_event() {
+  Event event = nullptr;
+  GPU_CALL(cuEventCreate, &event, 2u /* CU_EVENT_DISABLE_TIMING */);
+  return event;
+}
+inline void destroy_event(Event event) { GPU_CALL(cuEventDestroy, event); }
+inline void record(Event event, Stream stream) { GPU_CALL(cuEventRecord, event, stream); }
+inline void wait(Stream stream, Event event) { GPU_CALL(cuStreamWaitEvent, stream, event, 0u); }
+inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
+
+// An image that hr_fatbin() embedded, loaded into the current context.
+class Module {
+ public:
+  explicit Module(const unsigned char* image) { GPU_CALL(cuModuleLoadData, &module_, image); }
+  ~Module() {
+    if (module_ != nullptr) detail::driver().cuModuleUnload(module_);
+  }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  Function function(const char* name) const {
+    Function found = nullptr;
+    check(detail::driver().cuModuleGetFunction(&found, module_, name), name);
+    return found;
+  }
+
+ private:
+  void* module_ = nullptr;
+};
+
+// Starts a kernel; the arguments are copied at once and must have the types of the kernel's parameters.
+template <class... Arguments>
+void launch(Function function, Dim3 grid, Dim3 block, Stream stream, Arguments... arguments) {
+  void* pointers[] = {static_cast<void*>(&arguments)..., nullptr};
+  GPU_CALL(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y, block.z, 0u, stream, pointers,
+           static_cast<void**>(nullptr));
+}
+
+}  // namespace gpu

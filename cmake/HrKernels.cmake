@@ -1,0 +1,96 @@
+# hr_fatbin(<name> SOURCES a.cu ...)
+#
+# Compiles CUDA kernels for sm_80 and sm_90 (and PTX for newer devices) and makes the library target <name>_fatbin, which
+# holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData. Programs link it with
+# target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
+#
+# nvcc comes from the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends),
+# else from the system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
+# back to its copy-engine path.
+#
+# Behind the image stands a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
+# lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is
+# on. Kernel sources therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
+include_guard(GLOBAL)
+
+set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda)
+set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels)
+set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in)
+
+function(_hr_find_nvcc result)
+  if(NOT HEADRACE_NVCC)
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+    if(Python3_EXECUTABLE)
+      execute_process(
+        COMMAND ${Python3_EXECUTABLE} -c
+          "import glob, sys; print(';'.join(f for p in sys.path for f in sorted(glob.glob(p + '/nvidia/cu*/bin'), reverse=True)))"
+        OUTPUT_VARIABLE package_dirs OUTPUT_STRIP_TRAILING_WHITESPACE)
+    endif()
+    find_program(HEADRACE_NVCC nvcc HINTS ${package_dirs} PATHS /usr/local/cuda/bin DOC "CUDA compiler for the kernels")
+  endif()
+  if(HEADRACE_NVCC)
+    execute_process(COMMAND ${HEADRACE_NVCC} --version OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE status)
+    if(NOT status EQUAL 0 OR NOT text MATCHES "release ([0-9]+\\.[0-9]+)")
+      message(WARNING "Headrace: ${HEADRACE_NVCC} does not run; kernels are left out")
+    elseif(CMAKE_MATCH_1 VERSION_LESS 11.8)
+      message(WARNING "Headrace: ${HEADRACE_NVCC} is CUDA ${CMAKE_MATCH_1}, 11.8 is needed; kernels are left out")
+    else()
+      set(${result} ${HEADRACE_NVCC} PARENT_SCOPE)
+      message(STATUS "Headrace: kernels compiled by ${HEADRACE_NVCC} (CUDA ${CMAKE_MATCH_1})")
+      return()
+    endif()
+  else()
+    message(STATUS "Headrace: no nvcc found; device data moves by copy engine only "
+                   "(pip install nvidia-cuda-nvcc, or set HEADRACE_NVCC)")
+  endif()
+  set(${result} "" PARENT_SCOPE)
+endfunction()
+
+function(hr_fatbin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  get_property(searched GLOBAL PROPERTY HR_NVCC_SEARCHED)
+  if(NOT searched)
+    _hr_find_nvcc(nvcc)
+    set_property(GLOBAL PROPERTY HR_NVCC_SEARCHED ON)
+    set_property(GLOBAL PROPERTY HR_NVCC "${nvcc}")
+  endif()
+  get_property(nvcc GLOBAL PROPERTY HR_NVCC)
+
+  # One translation unit, so that no device linking is needed.
+  set(unit ${CMAKE_CURRENT_BINARY_DIR}/${name}_kernels.cu)
+  set(text "")
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(path ${source} ABSOLUTE)
+    string(APPEND text "#include \"${path}\"\n")
+  endforeach()
+  file(GENERATE OUTPUT ${unit} CONTENT "${text}")
+
+  set(HR_NAME ${name})
+  set(HR_IMAGE "")
+  set(HR_HAVE_IMAGE 0)
+  set(assembly ${CMAKE_CURRENT_BINARY_DIR}/${name}_fatbin.S)
+  if(nvcc)
+    set(HR_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
+    set(HR_HAVE_IMAGE 1)
+    add_custom_command(
+      OUTPUT ${HR_IMAGE}
+      COMMAND ${nvcc} --fatbin -O3 -std=c++17 -I${HR_KERNELS_INCLUDE}
+        -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+        -MD -MF ${HR_IMAGE}.d -o ${HR_IMAGE} ${unit}
+      DEPENDS ${unit} ${ARG_SOURCES}
+      DEPFILE ${HR_IMAGE}.d
+      COMMENT "nvcc ${name}.fatbin" VERBATIM)
+    set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${HR_IMAGE})
+  endif()
+  configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
+  set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
+  add_library(${name}_fatbin STATIC ${assembly})
+  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # a cache does not see what .incbin reads
+
+  if(HEADRACE_TESTS)
+    set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)
+    add_library(${name}_host_kernels SHARED ${unit})
+    target_include_directories(${name}_host_kernels PRIVATE ${HR_KERNELS_INCLUDE})
+    set_target_properties(${name}_host_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_FAKE_CUDA_DIR})
+  endif()
+endfunction()

@@ -1,0 +1,104 @@
+// portability.hpp: lets one kernel source compile for the GPU (nvcc) and, for the tests' fake driver, for the CPU.
+//
+//   HR_KERNEL(scale, (float* data, int n, float factor)) {
+//     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] *= factor;
+//   }
+//
+// Kernels are plain CUDA C++ of extern "C" linkage, without barriers, shared memory or intrinsics (on the CPU the
+// threads of a launch run one after the other), and receive memory only through pointers and 64-bit addresses among
+// their parameters (also inside of 8-byte aligned struct parameters): the fake driver replaces device addresses there
+// by addresses that it may touch itself.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+
+#define HR_KERNEL(name, parameters) extern "C" __global__ void __launch_bounds__(256) name parameters
+#define HR_DEVICE static __device__ __forceinline__
+#define HR_CONSTANT __grid_constant__ const
+#define HR_UNROLL _Pragma("unroll")
+
+#else
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace hr_host_kernels {
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+inline thread_local Dim3 grid, block, block_index, thread_index;
+
+// Turns a device address into one that the driver may touch; every other value stays.
+using Translate = std::uint64_t (*)(std::uint64_t address);
+
+template <class T>
+T translated(const void* argument, Translate translate) {
+  T value = *static_cast<const T*>(argument);
+  if constexpr (std::is_pointer_v<T>) {
+    value = reinterpret_cast<T>(translate(reinterpret_cast<std::uint64_t>(value)));
+  } else if constexpr (alignof(T) >= 8 && std::is_class_v<T>) {
+    auto* words = reinterpret_cast<unsigned char*>(&value);
+    for (std::size_t at = 0; at + 8 <= sizeof(T); at += 8) {
+      std::uint64_t word;
+      __builtin_memcpy(&word, words + at, 8);
+      word = translate(word);
+      __builtin_memcpy(words + at, &word, 8);
+    }
+  } else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, unsigned long long>) {
+    value = translate(value);
+  }
+  return value;
+}
+
+template <class... T, std::size_t... kIndex>
+void run(void (*kernel)(T...), void** arguments, Translate translate, std::index_sequence<kIndex...>) {
+  const std::tuple<std::remove_cv_t<T>...> values{translated<std::remove_cv_t<T>>(arguments[kIndex], translate)...};
+  for (block_index.z = 0; block_index.z < grid.z; ++block_index.z)
+    for (block_index.y = 0; block_index.y < grid.y; ++block_index.y)
+      for (block_index.x = 0; block_index.x < grid.x; ++block_index.x)
+        for (thread_index.z = 0; thread_index.z < block.z; ++thread_index.z)
+          for (thread_index.y = 0; thread_index.y < block.y; ++thread_index.y)
+            for (thread_index.x = 0; thread_index.x < block.x; ++thread_index.x) kernel(std::get<kIndex>(values)...);
+}
+
+// What the fake driver needs of a kernel: how to copy its arguments out of the launch call, and how to run it.
+template <class... T>
+void launch(void (*kernel)(T...), const unsigned* shape, void** arguments, Translate translate) {
+  grid = {shape[0], shape[1], shape[2]};
+  block = {shape[3], shape[4], shape[5]};
+  run(kernel, arguments, translate, std::index_sequence_for<T...>{});
+}
+template <class... T>
+unsigned parameter_sizes(void (*)(T...), std::size_t* sizes) {
+  std::size_t index = 0;
+  ((sizes[index++] = sizeof(T)), ...);
+  return static_cast<unsigned>(sizeof...(T));
+}
+
+}  // namespace hr_host_kernels
+
+#define gridDim (::hr_host_kernels::grid)
+#define blockDim (::hr_host_kernels::block)
+#define blockIdx (::hr_host_kernels::block_index)
+#define threadIdx (::hr_host_kernels::thread_index)
+
+#define HR_KERNEL(name, parameters)                                                                       \
+  static void name parameters;                                                                            \
+  extern "C" __attribute__((visibility("default"))) void hr_kernel_run_##name(                            \
+      const unsigned* shape, void** arguments, ::hr_host_kernels::Translate translate) {                  \
+    ::hr_host_kernels::launch(&name, shape, arguments, translate);                                        \
+  }                                                                                                       \
+  extern "C" __attribute__((visibility("default"))) unsigned hr_kernel_sizes_##name(std::size_t* sizes) { \
+    return ::hr_host_kernels::parameter_sizes(&name, sizes);                                              \
+  }                                                                                                       \
+  static void name parameters
+#define HR_DEVICE static inline
+#define HR_CONSTANT const
+#define HR_UNROLL
+
+#endif
