@@ -1,0 +1,33 @@
+// What a benchmark found, as the table a person reads and as the JSON a runner reads. Rank 0 only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/options.hpp"
+#include "common/statistics.hpp"
+
+namespace bench {
+
+struct Row {
+  std::size_t bytes;
+  int iterations;
+  Statistics value;
+};
+
+struct Report {
+  std::string name, unit, library;  // library: the first line of MPI_Get_library_version
+  int ranks = 0, window = 0;        // window 0: the program has none
+  bool less_is_better = true;
+  std::string memory[2];
+  bool validated = false;
+  std::vector<std::string> cpus;  // per rank: the cores it may run on, "0" or "0-1,4"
+  std::vector<Row> rows;
+};
+
+void print_heading(const Report& report);
+void print_row(const Row& row);
+// False when the file cannot be written.
+[[nodiscard]] bool write_json(const Report& report, const std::string& file);
+
+}  // namespace bench

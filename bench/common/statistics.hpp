@@ -1,0 +1,15 @@
+// Order statistics over the repetitions of one measurement.
+#pragma once
+
+#include <vector>
+
+namespace bench {
+
+struct Statistics {
+  double best, median, p90, p99, worst;  // p90: nine samples of ten are at least as good
+};
+
+// `samples` is not empty. `less_is_better`: latencies; otherwise rates.
+Statistics summarise(std::vector<double> samples, bool less_is_better);
+
+}  // namespace bench

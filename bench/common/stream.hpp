@@ -1,0 +1,12 @@
+// A window of non-blocking messages and one small answer, again and again: what bandwidth, bidirectional
+// bandwidth and message rate have in common. The answer is inside the time, as in other suites.
+#pragma once
+
+#include "common/runner.hpp"
+
+namespace bench {
+
+void stream_one_way(const Transfer& transfer);
+void stream_both_ways(const Transfer& transfer);
+
+}  // namespace bench
