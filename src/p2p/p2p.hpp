@@ -14,7 +14,7 @@
 
 namespace hr::p2p {
 
-enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady };
 
 // The envelope of section 3.2.3. For a send, `source` is the sender's own rank in the communicator; for a receive
 // it may be abi::kAnySource, and `tag` abi::kAnyTag.
@@ -24,13 +24,20 @@ struct Envelope {
   int tag = 0;
 };
 
+struct Unexpected;   // p2p/matching.hpp
+
 // A matched but not yet received message (section 3.8.2).
 class Message final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kMessage;
   Message() noexcept : Object(kKind) {}
-  struct Unexpected* unexpected_ = nullptr;   // p2p/matching.hpp; owned until received
+  Unexpected* unexpected_ = nullptr;   // owned until received
+  // The communicator it came on: kept alive until it is received.
   Object* communicator_ = nullptr;
+  void (*drop_communicator_)(Object*) = nullptr;
+  ~Message() {
+    if (communicator_ != nullptr) drop_communicator_(communicator_);
+  }
 };
 
 // --- blocking ---
@@ -64,10 +71,7 @@ Status cancel(Request& request);   // receives (section 3.8.4); sends are never 
 // An already complete request, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);
 
-// --- the attached buffer of section 3.6 (process-wide; `size` in bytes; automatic: library-owned, unbounded) ---
-Status buffer_attach(void* buffer, Count size, bool automatic);
-Status buffer_detach(void** buffer, Count* size);   // waits until all buffered messages are sent
-Status buffer_flush();
+// Buffered sends: buffered.hpp.
 
 Status init();
 // Sends what is pending, then closes. Unreceived messages are dropped.

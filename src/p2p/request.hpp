@@ -47,6 +47,9 @@ class Request final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
+  ~Request() {
+    if (communicator_ != nullptr) drop_communicator_(communicator_);
+  }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   // A persistent request that is not started: waits return at once with an empty status.
@@ -65,8 +68,9 @@ class Request final : public Object {
   Completion completion_;
   std::string detail_;
   std::unique_ptr<RequestState> state_;
-  // The communicator to raise errors on (an Object; bind knows its type). Borrowed reference is retained.
+  // Where an error of this operation is raised; kept alive until the request is destroyed (p2p does not know its type).
   Object* communicator_ = nullptr;
+  void (*drop_communicator_)(Object*) = nullptr;
 
   // --- point-to-point state, owned by p2p/ ---
   layout::View view_;
@@ -78,8 +82,13 @@ class Request final : public Object {
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;   // bytes of the packed form done
   std::size_t total_ = 0;    // bytes to move
-  std::uint8_t phase_ = 0;
-  Link link_;                // posted list or pending-send list
+  double started_ = 0;       // streams: when the data was asked for
+  std::uint64_t sequence_ = 0;   // receives: order of posting
+  enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
+  Phase phase_ = Phase::kIdle;
+  bool synchronous_ = false;
+  bool engine_reference_ = false;   // the engine holds a reference until completion
+  Link link_;                       // posted queue, or the peer's queue of sends
 };
 
 }  // namespace hr::p2p

@@ -1,0 +1,103 @@
+#include "p2p/buffered.hpp"
+
+#include <algorithm>
+
+#include "layout/op.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+
+BufferPool& process_buffer() {
+  static BufferPool pool;
+  return pool;
+}
+
+Status BufferPool::attach(void* address, Count size, bool automatic) {
+  if (attached_) return fail(Errc::kBuffer, "a buffer for buffered sends is already attached; detach it first");
+  attached_ = true;
+  automatic_ = automatic;
+  address_ = static_cast<std::byte*>(address);
+  size_ = static_cast<std::size_t>(size);
+  return kOk;
+}
+
+Status BufferPool::detach(void** address, Count* size) {
+  if (!attached_) return fail(Errc::kBuffer, "no buffer for buffered sends is attached");
+  HR_TRY(flush());
+  attached_ = false;
+  *address = automatic_ ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(abi::kBufferAutomatic)) : address_;
+  *size = automatic_ ? 0 : static_cast<Count>(size_);
+  return kOk;
+}
+
+Status BufferPool::flush() {
+  wait_until([this] {
+    reap();
+    return pending_.empty();
+  });
+  return kOk;
+}
+
+void BufferPool::reap() {
+  std::erase_if(pending_, [this](const Pending& each) {
+    if (!each.request->complete()) return false;
+    release(each.request);
+    if (each.own_memory != nullptr) {
+      delete[] each.own_memory;
+    } else {
+      used_.erase(each.at);
+    }
+    return true;
+  });
+}
+
+bool BufferPool::find_room(std::size_t bytes, std::size_t* at) {
+  std::size_t start = 0;
+  for (const auto& [offset, length] : used_) {
+    if (offset - start >= bytes) break;
+    start = offset + length;
+  }
+  *at = start;
+  return start + bytes <= size_;
+}
+
+Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
+  if (!attached_) {
+    return fail(Errc::kBuffer, "a buffered send of %zu bytes needs a buffer: attach one with MPI_Buffer_attach", data.packed);
+  }
+  reap();
+  const std::size_t wanted = data.packed + static_cast<std::size_t>(abi::kBsendOverhead);
+  Pending entry{nullptr, 0, nullptr};
+  std::byte* copy = nullptr;
+  if (automatic_) {
+    copy = entry.own_memory = new std::byte[data.packed + 1];
+  } else {
+    if (!find_room(wanted, &entry.at)) {
+      // Progress may free what messages on their way occupy.
+      poll();
+      reap();
+      if (!find_room(wanted, &entry.at)) {
+        return fail(Errc::kBuffer,
+                    "the attached buffer of %zu bytes has no room for a message of %zu bytes and its overhead of %d "
+                    "(%zu messages are in it)",
+                    size_, data.packed, abi::kBsendOverhead, pending_.size());
+      }
+    }
+    copy = address_ + entry.at;
+  }
+  Status status = data.packed == 0 ? kOk : layout::pack(data, 0, data.packed, copy);
+  layout::View packed;
+  if (status.ok()) {
+    status = layout::make_view(copy, static_cast<Count>(data.packed), *layout::predefined_type(abi::kByte), &packed);
+  }
+  if (status.ok()) status = isend(packed, to_proc, envelope, Mode::kStandard, &entry.request);
+  if (!status.ok()) {
+    delete[] entry.own_memory;
+    return status;
+  }
+  if (entry.own_memory == nullptr) used_[entry.at] = wanted;
+  pending_.push_back(entry);
+  return kOk;
+}
+
+}  // namespace hr::p2p

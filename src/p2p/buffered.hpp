@@ -1,0 +1,54 @@
+// BufferPool: the attached buffer of buffered sends (MPI 5.0 section 3.6), of the process, a communicator or a session.
+//
+// A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
+// buffer must have room for the data and kBsendOverhead bytes a message, or the send fails with MPI_ERR_BUFFER; an
+// automatic buffer grows as needed.
+// Owner: whoever the buffer is attached to; outlives its pending sends (detach and flush wait). Threads: library lock.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "p2p/p2p.hpp"
+
+namespace hr::p2p {
+
+class BufferPool {
+ public:
+  BufferPool() = default;
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+
+  [[nodiscard]] bool attached() const noexcept { return attached_; }
+  // MPI_ERR_BUFFER when there is one already. `automatic`: address and size are the library's business.
+  Status attach(void* address, Count size, bool automatic);
+  // Waits for all pending sends; gives back what was attached.
+  Status detach(void** address, Count* size);
+  Status flush();
+  // Frees the space of messages that have left, without waiting.
+  void reap();
+
+  // Packs the data here and starts the send; the request is complete at once for the caller.
+  Status send(const layout::View& data, int to_proc, const Envelope& envelope);
+
+ private:
+  struct Pending {
+    Request* request;
+    std::size_t at;          // offset in the user's buffer
+    std::byte* own_memory;   // automatic buffers
+  };
+  // Offset of a free run; false: no room.
+  bool find_room(std::size_t bytes, std::size_t* at);
+
+  bool attached_ = false;
+  bool automatic_ = false;
+  std::byte* address_ = nullptr;
+  std::size_t size_ = 0;
+  std::map<std::size_t, std::size_t> used_;   // offset -> bytes
+  std::vector<Pending> pending_;
+};
+
+// The buffer of the process (MPI_Buffer_attach).
+BufferPool& process_buffer();
+
+}  // namespace hr::p2p

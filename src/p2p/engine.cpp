@@ -1,0 +1,73 @@
+#include "p2p/engine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/knobs.hpp"
+#include "boot/boot.hpp"
+
+namespace hr::p2p {
+namespace {
+
+std::unique_ptr<Engine> the_engine;
+
+bool more_processes_than_cores(const boot::Identity& identity) {
+  const int node = identity.node_of_rank[static_cast<std::size_t>(identity.rank)];
+  const auto on_node = std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node);
+  return on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+}  // namespace
+
+Engine* engine() noexcept { return the_engine.get(); }
+
+Matcher& matcher(std::uint32_t context) {
+  auto& matchers = the_engine->matchers;
+  if (context >= matchers.size()) [[unlikely]] matchers.resize(context + 1);
+  if (matchers[context] == nullptr) [[unlikely]] matchers[context] = std::make_unique<Matcher>();
+  return *matchers[context];
+}
+
+Status connected_peer(int proc, Peer** out) {
+  Peer& peer = the_engine->peers[static_cast<std::size_t>(proc)];
+  if (peer.transport == nullptr) [[unlikely]] {
+    HR_TRY(transport::connect(proc, &peer.transport));
+    peer.caps = peer.transport->caps(proc);
+    // A synchronous eager message carries a cookie in front of its data.
+    peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
+  }
+  *out = &peer;
+  return kOk;
+}
+
+void mark_busy(Peer& peer) {
+  if (peer.busy) return;
+  peer.busy = true;
+  the_engine->busy.push_back(&peer);
+}
+
+Status init() {
+  const boot::Identity& identity = boot::identity();
+  the_engine = std::make_unique<Engine>();
+  the_engine->rank = identity.rank;
+  the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
+  for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
+  the_engine->oversubscribed = more_processes_than_cores(identity);
+  const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
+  HR_TRY(transport::init(job, deliver));
+  for (transport::Transport* each : transport::active()) {
+    if (each->can_sleep()) the_engine->sleeper = each;
+  }
+  return kOk;
+}
+
+Status finalize() {
+  if (the_engine == nullptr) return kOk;
+  wait_until([] { return the_engine->busy.empty(); });
+  const Status status = transport::finalize();
+  the_engine.reset();
+  return status;
+}
+
+}  // namespace hr::p2p

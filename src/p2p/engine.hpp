@@ -1,0 +1,82 @@
+// Engine: the state of point-to-point messaging of this process, and the steps the files of this layer share.
+//
+// Internal to p2p/. Owner: one Engine from init() to finalize(). Threads: library lock.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "p2p/matching.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/wire.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+// An answer (SyncAck, Cts, Done) that the transport had no room for. Payload: Cts or nothing.
+struct Answer {
+  transport::Header header;
+  wire::Cts cts;
+  std::size_t bytes;
+};
+
+struct Peer {
+  transport::Transport* transport = nullptr;   // null until the first message to it
+  transport::Caps caps;
+  std::size_t eager_bytes = 0;
+  int proc = -1;
+  bool busy = false;                           // in Engine::busy
+
+  IntrusiveList<Request, &Request::link_> queued;    // envelope messages the transport had no room for, in order
+  IntrusiveList<Request, &Request::link_> streams;   // rendezvous sends whose data is on its way
+  std::deque<Answer> answers;
+
+  [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && answers.empty(); }
+};
+
+struct Engine {
+  int rank = 0;
+  std::vector<Peer> peers;                          // by process
+  std::vector<Peer*> busy;                          // those that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;   // by context
+  transport::Transport* sleeper = nullptr;          // the transport that can sleep, if any
+  bool oversubscribed = false;                      // more processes on this node than cores
+};
+
+// Null before init() and after finalize().
+Engine* engine() noexcept;
+
+// The queues of a context, made at first use.
+Matcher& matcher(std::uint32_t context);
+
+// The peer, connected. Errors: the transport's.
+Status connected_peer(int proc, Peer** peer);
+
+// Transport upcall (receive.cpp).
+void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
+
+// --- steps ---
+// Gives the request to the transport or queues it (send.cpp).
+void start_send(Peer& peer, Request& send);
+// Posts it, or completes it from an unexpected message (receive.cpp).
+void start_receive(Request& receive);
+// A matched unexpected message meets its receive; the record is destroyed.
+void consume(Unexpected* message, Request& receive);
+// Sends an answer now or as soon as there is room.
+void send_answer(int proc, const transport::Header& header, const wire::Cts* cts);
+// Moves what is queued for this peer; true when something moved (send.cpp).
+bool flush(Peer& peer);
+// Moves pieces of the front stream; true when something moved (stream.cpp).
+bool push_stream(Peer& peer);
+void mark_busy(Peer& peer);
+
+// Completes a request; its text is the current detail when the completion carries an error. May destroy it.
+void complete(Request& request, const Completion& completion);
+// Fills in a new request for point-to-point use and takes the references it needs.
+Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc);
+// A completion for a received message of `bytes` in a buffer of `capacity`: MPI_ERR_TRUNCATE when it does not fit.
+Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity);
+
+}  // namespace hr::p2p

@@ -1,0 +1,163 @@
+#include "p2p/matching.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+namespace hr::p2p {
+namespace {
+
+bool has_wildcard(const Envelope& wanted) { return wanted.source == abi::kAnySource || wanted.tag == abi::kAnyTag; }
+
+bool accepts(const Envelope& wanted, const Envelope& message) {
+  return (wanted.source == message.source || wanted.source == abi::kAnySource) &&
+         (wanted.tag == message.tag || wanted.tag == abi::kAnyTag);
+}
+
+Envelope wanted_of(const Request& receive) { return {receive.context_, receive.source_, receive.tag_}; }
+
+// Free records by size: classes of 64 bytes up to 1 KiB, so that a burst of small messages costs one malloc each once.
+constexpr std::size_t kClass = 64;
+constexpr std::size_t kPooled = 1024;
+constexpr std::size_t kKeep = 1024;
+struct FreeRecord {
+  FreeRecord* next;
+};
+std::array<FreeRecord*, kPooled / kClass + 1> free_records{};
+std::array<std::size_t, kPooled / kClass + 1> free_counts{};
+
+}  // namespace
+
+Unexpected* Unexpected::create(std::size_t payload_bytes) {
+  const std::size_t size_class = (payload_bytes + kClass - 1) / kClass;
+  void* memory = nullptr;
+  if (size_class < free_records.size() && free_records[size_class] != nullptr) {
+    memory = free_records[size_class];
+    free_records[size_class] = free_records[size_class]->next;
+    --free_counts[size_class];
+  } else {
+    memory = ::operator new(sizeof(Unexpected) + size_class * kClass);
+  }
+  auto* message = ::new (memory) Unexpected;
+  message->payload = reinterpret_cast<std::byte*>(message + 1);
+  message->capacity = size_class;
+  return message;
+}
+
+void Unexpected::destroy(Unexpected* message) noexcept {
+  const std::size_t size_class = message->capacity;
+  message->~Unexpected();
+  if (size_class < free_records.size() && free_counts[size_class] < kKeep) {
+    auto* record = ::new (static_cast<void*>(message)) FreeRecord{free_records[size_class]};
+    free_records[size_class] = record;
+    ++free_counts[size_class];
+  } else {
+    ::operator delete(message);
+  }
+}
+
+Matcher::~Matcher() {
+  while (Unexpected* message = unexpected_.front()) {
+    take(*message);
+    Unexpected::destroy(message);
+  }
+}
+
+void Matcher::post(Request& receive) {
+  receive.sequence_ = next_sequence_++;
+  ++posted_count_;
+  if (posted_bins_.active() && !has_wildcard(wanted_of(receive))) {
+    posted_bins_.bucket(receive.source_, receive.tag_).push_back(receive);
+    if (posted_count_ > 4 * posted_bins_.size()) bin_posted();
+    return;
+  }
+  posted_.push_back(receive);
+  if (posted_count_ == kListLimit && !posted_bins_.active()) bin_posted();
+}
+
+void Matcher::bin_posted() {
+  // Collect in order of posting, then distribute again; the list keeps those with a wildcard.
+  std::vector<Request*> exact;
+  if (posted_bins_.active()) {
+    posted_bins_.for_each([&](Request& receive) { exact.push_back(&receive); });
+  } else {
+    for (Request* receive = posted_.front(); receive != nullptr; receive = posted_.next(*receive)) {
+      if (!has_wildcard(wanted_of(*receive))) exact.push_back(receive);
+    }
+  }
+  for (Request* receive : exact) receive->link_.unlink();
+  posted_bins_.reset(static_cast<unsigned>(std::bit_width(posted_count_)) + 1);
+  for (Request* receive : exact) posted_bins_.bucket(receive->source_, receive->tag_).push_back(*receive);
+}
+
+void Matcher::withdraw(Request& receive) noexcept {
+  receive.link_.unlink();
+  --posted_count_;
+}
+
+Request* Matcher::match_posted(const Envelope& message) noexcept {
+  Request* oldest = nullptr;
+  for (Request* receive = posted_.front(); receive != nullptr; receive = posted_.next(*receive)) {
+    if (accepts(wanted_of(*receive), message)) {
+      oldest = receive;
+      break;
+    }
+  }
+  if (posted_bins_.active()) {
+    auto& bucket = posted_bins_.bucket(message.source, message.tag);
+    for (Request* receive = bucket.front(); receive != nullptr; receive = bucket.next(*receive)) {
+      if (!accepts(wanted_of(*receive), message)) continue;
+      if (oldest == nullptr || receive->sequence_ < oldest->sequence_) oldest = receive;
+      break;
+    }
+  }
+  if (oldest != nullptr) withdraw(*oldest);
+  return oldest;
+}
+
+void Matcher::keep(Unexpected* message) {
+  ++unexpected_count_;
+  unexpected_.push_back(*message);
+  if (unexpected_bins_.active()) {
+    if (unexpected_count_ > 4 * unexpected_bins_.size()) {
+      bin_unexpected();
+    } else {
+      unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
+    }
+  } else if (unexpected_count_ == kListLimit) {
+    bin_unexpected();
+  }
+}
+
+void Matcher::bin_unexpected() {
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
+    if (message->bin_link.linked()) message->bin_link.unlink();
+  }
+  unexpected_bins_.reset(static_cast<unsigned>(std::bit_width(unexpected_count_)) + 1);
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
+    unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
+  }
+}
+
+Unexpected* Matcher::find(const Envelope& wanted) noexcept {
+  if (unexpected_bins_.active() && !has_wildcard(wanted)) {
+    auto& bucket = unexpected_bins_.bucket(wanted.source, wanted.tag);
+    for (Unexpected* message = bucket.front(); message != nullptr; message = bucket.next(*message)) {
+      if (accepts(wanted, message->envelope)) return message;
+    }
+    return nullptr;
+  }
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
+    if (accepts(wanted, message->envelope)) return message;
+  }
+  return nullptr;
+}
+
+void Matcher::take(Unexpected& message) noexcept {
+  message.order_link.unlink();
+  if (message.bin_link.linked()) message.bin_link.unlink();
+  --unexpected_count_;
+}
+
+}  // namespace hr::p2p

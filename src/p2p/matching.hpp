@@ -1,0 +1,105 @@
+// Matching: which receive takes which message (MPI 5.0 section 3.5).
+//
+// Every context has two queues: receives posted and not matched, and messages that came unexpected. Both keep the
+// order of arrival. They start as plain lists; past kListLimit entries the exact ones are also found through bins by
+// (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay in the list; the
+// older of the two candidates wins by sequence number.
+// Owner: the Matcher owns Unexpected records until they are taken; posted Requests belong to their starters.
+// Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/list.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::p2p {
+
+// A message that arrived before its receive, with what is needed to complete it.
+struct Unexpected {
+  Envelope envelope;
+  int from_proc = -1;
+  bool rendezvous = false;            // data still at the sender
+  bool wants_ack = false;             // synchronous eager
+  std::uint64_t sender_cookie = 0;
+  std::uint64_t remote_address = 0;
+  std::size_t bytes = 0;              // of the whole message
+  std::byte* payload = nullptr;       // eager data, in the same allocation as this record
+  Link order_link;
+  Link bin_link;
+
+  // One allocation for record and payload; pooled by size.
+  static Unexpected* create(std::size_t payload_bytes);
+  static void destroy(Unexpected* message) noexcept;
+  std::size_t capacity = 0;
+};
+
+// A table from (source, tag) to lists of elements in order of arrival; grows with its content.
+template <class T, Link T::* kLink>
+class Bins {
+ public:
+  using List = IntrusiveList<T, kLink>;
+  [[nodiscard]] bool active() const noexcept { return !buckets_.empty(); }
+  List& bucket(int source, int tag) noexcept {
+    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
+    return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
+  }
+  // Gives up what is there and makes 2^bits empty buckets; the caller inserts again.
+  void reset(unsigned bits) {
+    buckets_.clear();
+    buckets_.reserve(std::size_t{1} << bits);
+    for (std::size_t i = 0; i < std::size_t{1} << bits; ++i) buckets_.push_back(std::make_unique<List>());
+    shift_ = 64 - bits;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (auto& list : buckets_) {
+      for (T* element = list->front(); element != nullptr; element = list->next(*element)) visit(*element);
+    }
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return buckets_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<List>> buckets_;
+  unsigned shift_ = 0;
+};
+
+class Matcher {
+ public:
+  Matcher() = default;
+  ~Matcher();
+
+  // --- receives ---
+  void post(Request& receive);
+  void withdraw(Request& receive) noexcept;
+  // The posted receive that takes this message, removed from the queue; nullptr when there is none.
+  Request* match_posted(const Envelope& message) noexcept;
+
+  // --- messages ---
+  void keep(Unexpected* message);
+  // The first message a receive with this envelope takes; nullptr when there is none. Stays in the queue.
+  Unexpected* find(const Envelope& wanted) noexcept;
+  void take(Unexpected& message) noexcept;
+
+  [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
+
+ private:
+  static constexpr std::size_t kListLimit = 32;
+
+  void bin_posted();
+  void bin_unexpected();
+
+  IntrusiveList<Request, &Request::link_> posted_;   // all while no bins; then those with a wildcard
+  Bins<Request, &Request::link_> posted_bins_;
+  std::size_t posted_count_ = 0;
+  std::uint64_t next_sequence_ = 0;
+
+  IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;
+  Bins<Unexpected, &Unexpected::bin_link> unexpected_bins_;
+  std::size_t unexpected_count_ = 0;
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,115 @@
+#include "p2p/progress.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+struct Hook {
+  ProgressHook function;
+  void* argument;
+  bool operator==(const Hook&) const = default;
+};
+std::vector<Hook> hooks;
+unsigned hooks_changed = 0;   // a running hook may add or remove hooks, itself included
+
+bool flush_busy(Engine& state) {
+  bool moved = false;
+  for (std::size_t i = 0; i < state.busy.size();) {
+    Peer& peer = *state.busy[i];
+    moved |= flush(peer);
+    if (!peer.idle()) {
+      ++i;
+      continue;
+    }
+    peer.busy = false;
+    state.busy[i] = state.busy.back();
+    state.busy.pop_back();
+  }
+  return moved;
+}
+
+bool run_hooks() {
+  bool moved = false;
+  for (std::size_t i = 0; i < hooks.size();) {
+    const unsigned before = hooks_changed;
+    moved |= hooks[i].function(hooks[i].argument);
+    // After a change the rest waits for the next round rather than being skipped or run twice.
+    if (hooks_changed != before) return true;
+    ++i;
+  }
+  return moved;
+}
+
+// Pacing of a waiting rank. With a core of its own it polls for milliseconds; where ranks outnumber cores it gives way
+// almost at once, since the message it waits for needs the core to be made.
+constexpr unsigned kSpinAlone = 20000;
+constexpr unsigned kSpinShared = 20;
+constexpr unsigned kYieldsAlone = 20000;
+constexpr unsigned kYieldsShared = 40;
+constexpr double kSleepSeconds = 10e-3;
+constexpr double kSleepBesideThreads = 200e-6;   // another thread may complete what this one waits for
+constexpr double kSleepWithHooks = 1e-3;
+
+}  // namespace
+
+bool poll() {
+  Engine* state = engine();
+  if (state == nullptr) return false;
+  bool moved = false;
+  for (transport::Transport* each : transport::active()) moved |= each->progress();
+  if (!state->busy.empty()) [[unlikely]] moved |= flush_busy(*state);
+  if (!hooks.empty()) [[unlikely]] moved |= run_hooks();
+  return moved;
+}
+
+void add_hook(ProgressHook hook, void* argument) {
+  const Hook added{hook, argument};
+  if (std::find(hooks.begin(), hooks.end(), added) != hooks.end()) return;
+  hooks.push_back(added);
+  ++hooks_changed;
+}
+
+void remove_hook(ProgressHook hook, void* argument) {
+  std::erase(hooks, Hook{hook, argument});
+  ++hooks_changed;
+}
+
+void Backoff::pause(bool moved) {
+  LibraryLock::yield();
+  if (moved) {
+    rounds_ = 0;
+    return;
+  }
+  const Engine* state = engine();
+  const bool shared = state == nullptr || state->oversubscribed;
+  const unsigned chosen = static_cast<unsigned>(knobs().spin_rounds);
+  const unsigned spins = chosen != 0 ? chosen : shared ? kSpinShared : kSpinAlone;
+  ++rounds_;
+  if (rounds_ < spins) {
+    spin_pause();
+    return;
+  }
+  // Something waits for room at a peer: no doorbell tells when there is.
+  const bool may_sleep = state != nullptr && state->sleeper != nullptr && state->busy.empty();
+  if (rounds_ < spins + (shared ? kYieldsShared : kYieldsAlone) || !may_sleep) {
+    const int depth = LibraryLock::suspend();
+    ::sched_yield();
+    LibraryLock::resume(depth);
+    return;
+  }
+  const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
+  transport::Transport* sleeper = state->sleeper;
+  const int depth = LibraryLock::suspend();
+  sleeper->sleep(seconds);
+  LibraryLock::resume(depth);
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,158 @@
+// Receiving: what an arriving message does, and what starting a receive does. Both end in the same meeting of a
+// message with a posted receive.
+#include <cstring>
+
+#include "p2p/engine.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace {
+
+using wire::Kind;
+
+Request& request_of(std::uint64_t cookie) { return *reinterpret_cast<Request*>(cookie); }
+
+// Eager data meets its receive.
+void finish_eager(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
+  const std::size_t fits = bytes < receive.view_.packed ? bytes : receive.view_.packed;
+  Completion completion = received(envelope, bytes, receive.view_.packed);
+  if (receive.view_.plain_host()) [[likely]] {
+    if (fits != 0) std::memcpy(receive.view_.data(), payload, fits);
+  } else if (fits != 0) {
+    const Status status = layout::unpack(receive.view_, 0, fits, payload);
+    if (!status.ok()) completion.error = status;
+  }
+  complete(receive, completion);
+}
+
+void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes, const std::uint64_t* ack) {
+  Matcher& queues = matcher(envelope.context);
+  if (Request* receive = queues.match_posted(envelope)) [[likely]] {
+    finish_eager(*receive, envelope, data, bytes);
+    if (ack != nullptr) send_answer(from, wire::answer(Kind::kSyncAck, *ack), nullptr);
+    return;
+  }
+  Unexpected* message = Unexpected::create(bytes);
+  message->envelope = envelope;
+  message->from_proc = from;
+  message->bytes = bytes;
+  message->wants_ack = ack != nullptr;
+  if (ack != nullptr) message->sender_cookie = *ack;
+  if (bytes != 0) std::memcpy(message->payload, data, bytes);
+  queues.keep(message);
+}
+
+void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload) {
+  wire::Rts rts;
+  std::memcpy(&rts, payload, sizeof rts);
+  Matcher& queues = matcher(envelope.context);
+  if (Request* receive = queues.match_posted(envelope)) {
+    begin_rendezvous(*receive, {envelope, from, rts.sender_cookie, rts.address, bytes});
+    return;
+  }
+  Unexpected* message = Unexpected::create(0);
+  message->envelope = envelope;
+  message->from_proc = from;
+  message->bytes = bytes;
+  message->rendezvous = true;
+  message->sender_cookie = rts.sender_cookie;
+  message->remote_address = rts.address;
+  queues.keep(message);
+}
+
+void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload) {
+  wire::Cts cts;
+  std::memcpy(&cts, payload, sizeof cts);
+  Request& send = request_of(sender_cookie);
+  send.peer_cookie_ = cts.receiver_cookie;
+  send.total_ = cts.bytes;
+  send.offset_ = 0;
+  send.phase_ = Request::Phase::kMoving;
+  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
+  peer.streams.push_back(send);
+  mark_busy(peer);
+}
+
+}  // namespace
+
+Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity) {
+  Completion completion;
+  completion.source = message.source;
+  completion.tag = message.tag;
+  completion.bytes = bytes < capacity ? bytes : capacity;
+  if (bytes > capacity) [[unlikely]] {
+    completion.error = fail(Errc::kTruncate, "the message from rank %d with tag %d has %zu bytes, the receive buffer holds %zu",
+                            message.source, message.tag, bytes, capacity);
+  }
+  return completion;
+}
+
+void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  switch (wire::kind(header)) {
+    case Kind::kEager:
+      return arrive_eager(from, wire::envelope_of(header), payload, bytes, nullptr);
+    case Kind::kEagerSync: {
+      wire::EagerSyncHead head;
+      std::memcpy(&head, payload, sizeof head);
+      return arrive_eager(from, wire::envelope_of(header), payload + sizeof head, bytes - sizeof head, &head.sender_cookie);
+    }
+    case Kind::kRts:
+      return arrive_rts(from, wire::envelope_of(header), header.words[2], payload);
+    case Kind::kCts:
+      return arrive_cts(from, header.words[2], payload);
+    case Kind::kData:
+      return arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
+    case Kind::kSyncAck:
+    case Kind::kDone:
+      return complete(request_of(header.words[2]), Completion{});
+  }
+}
+
+void consume(Unexpected* message, Request& receive) {
+  if (message->rendezvous) {
+    begin_rendezvous(receive, {message->envelope, message->from_proc, message->sender_cookie, message->remote_address,
+                               message->bytes});
+  } else {
+    if (message->wants_ack) send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie), nullptr);
+    finish_eager(receive, message->envelope, message->payload, message->bytes);
+  }
+  Unexpected::destroy(message);
+}
+
+void start_receive(Request& receive) {
+  Matcher& queues = matcher(receive.context_);
+  if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
+    queues.take(*message);
+    consume(message, receive);
+    return;
+  }
+  receive.phase_ = Request::Phase::kPosted;
+  queues.post(receive);
+}
+
+Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
+  // On the stack: nobody else sees it, and it is complete when this returns.
+  Request request;
+  request.view_ = data;
+  request.is_receive_ = true;
+  request.context_ = wanted.context;
+  request.source_ = wanted.source;
+  request.tag_ = wanted.tag;
+  start_receive(request);
+  wait_until([&] { return request.complete_; });
+  *completion = request.completion_;
+  if (!completion->error.ok()) [[unlikely]] set_detail(request.detail());
+  return completion->error;
+}
+
+Status ireceive(const layout::View& data, const Envelope& wanted, Request** out) {
+  Request* request = make_request(data, true, wanted, -1);
+  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  request->retain();
+  request->engine_reference_ = true;
+  start_receive(*request);
+  *out = request;
+  return kOk;
+}
+
+}  // namespace hr::p2p

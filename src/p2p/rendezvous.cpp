@@ -1,0 +1,49 @@
+#include "p2p/rendezvous.hpp"
+
+#include <array>
+
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+constexpr std::array kProtocols = {&kLocalCopy, &kSingleCopy, &kStream};
+
+}  // namespace
+
+void begin_rendezvous(Request& receive, const Announcement& announced) {
+  receive.phase_ = Request::Phase::kMoving;
+  receive.proc_ = announced.from_proc;
+  receive.offset_ = 0;
+  receive.total_ = announced.bytes < receive.view_.packed ? announced.bytes : receive.view_.packed;
+  // What the receive will report; a truncation keeps its text with the request until then.
+  receive.completion_ = received(announced.envelope, announced.bytes, receive.view_.packed);
+  if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
+
+  Peer* peer = nullptr;
+  if (const Status status = connected_peer(announced.from_proc, &peer); !status.ok()) {
+    return finish_rendezvous(receive, status);
+  }
+  std::array<double, kProtocols.size()> cost;
+  for (std::size_t i = 0; i < kProtocols.size(); ++i) cost[i] = kProtocols[i]->probe(announced, receive, peer->caps);
+  for (;;) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < cost.size(); ++i) best = cost[i] < cost[best] ? i : best;
+    const Status status = kProtocols[best]->begin(announced, receive);
+    if (status.ok()) return;
+    if (status.errc() != Errc::kUnsupportedOperation) return finish_rendezvous(receive, status);
+    cost[best] = kCannot;
+  }
+}
+
+void finish_rendezvous(Request& receive, Status status) {
+  Completion completion = receive.completion_;
+  if (!status.ok()) {
+    completion.error = status;
+  } else if (!completion.error.ok()) {
+    set_detail(std::move(receive.detail_));
+  }
+  complete(receive, completion);
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,45 @@
+// Rendezvous: how the data of an announced message gets into a receive's buffer.
+//
+// The receiver chooses. Every protocol is a file with a record {name, probe, begin} and a line in rendezvous.cpp's
+// list. A probe is pure: the modelled seconds for this announcement and this receive, or kCannot; the least cost
+// wins, ties by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything;
+// the next best is tried.
+// Threads: library lock.
+#pragma once
+
+#include <limits>
+
+#include "p2p/p2p.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+// What a ready-to-send message says, and where it came from.
+struct Announcement {
+  Envelope envelope;
+  int from_proc = -1;
+  std::uint64_t sender_cookie = 0;
+  std::uint64_t remote_address = 0;   // 0: not readable
+  std::size_t bytes = 0;              // of the whole packed form
+};
+
+inline constexpr double kCannot = std::numeric_limits<double>::infinity();
+
+struct Rendezvous {
+  const char* name;
+  double (*probe)(const Announcement& announced, const Request& receive, const transport::Caps& caps);
+  Status (*begin)(const Announcement& announced, Request& receive);
+};
+
+extern const Rendezvous kLocalCopy;    // sender is this process: one typed copy
+extern const Rendezvous kSingleCopy;   // read the sender's memory
+extern const Rendezvous kStream;       // pieces through the transport
+
+// A matched announcement meets its receive.
+void begin_rendezvous(Request& receive, const Announcement& announced);
+// A piece of a stream has arrived.
+void arrive_data(Request& receive, std::size_t offset, const std::byte* payload, std::size_t bytes);
+// Ends the receive of an announced message.
+void finish_rendezvous(Request& receive, Status status);
+
+}  // namespace hr::p2p

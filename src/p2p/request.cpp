@@ -1,0 +1,78 @@
+#include "p2p/request.hpp"
+
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+
+Status RequestState::start(Request& /*request*/) {
+  return fail(Errc::kRequest, "the request of a %s is not persistent and cannot be started", what());
+}
+
+Status RequestState::cancel(Request& /*request*/) {
+  return fail(Errc::kRequest, "a %s cannot be cancelled", what());
+}
+
+Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { return kOk; }
+
+void Request::finish(const Completion& completion) {
+  completion_ = completion;
+  if (!completion.error.ok()) [[unlikely]] detail_ = take_detail();
+  type_ = {};
+  phase_ = Phase::kDone;
+  complete_ = true;
+}
+
+void complete(Request& request, const Completion& completion) {
+  request.finish(completion);
+  if (request.engine_reference_) {
+    request.engine_reference_ = false;
+    release(&request);
+  }
+}
+
+Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
+  Request* request = Arena<Request>::instance().create();
+  if (request == nullptr) return nullptr;
+  request->view_ = data;
+  // The type of a pending operation may be freed by the program (section 5.1.9).
+  request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type));
+  request->is_receive_ = is_receive;
+  request->context_ = envelope.context;
+  request->source_ = envelope.source;
+  request->tag_ = envelope.tag;
+  request->proc_ = proc;
+  return request;
+}
+
+Request* completed_request(const Completion& completion) {
+  Request* request = Arena<Request>::instance().create();
+  if (request != nullptr) request->finish(completion);
+  return request;
+}
+
+Status wait(Request& request) {
+  wait_until([&] { return request.complete() || !request.active(); });
+  return kOk;
+}
+
+Status wait_all(Request** requests, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] != nullptr) HR_TRY(wait(*requests[i]));
+  }
+  return kOk;
+}
+
+Status cancel(Request& request) {
+  if (request.complete() || !request.active()) return kOk;
+  if (request.state_ != nullptr && !request.persistent()) return request.state_->cancel(request);
+  // Sends run to completion; so does a receive that has met its message (section 3.8.4).
+  if (request.is_receive_ && request.phase_ == Request::Phase::kPosted) {
+    matcher(request.context_).withdraw(request);
+    Completion completion;
+    completion.cancelled = true;
+    complete(request, completion);
+  }
+  return kOk;
+}
+
+}  // namespace hr::p2p

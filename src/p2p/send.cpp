@@ -1,0 +1,132 @@
+// Sending: eager while it is small and the receiver need not be waited for, otherwise an announcement (RTS) whose
+// data follows by one of the rendezvous protocols.
+#include <cstring>
+
+#include "boot/boot.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+using wire::Kind;
+
+Envelope envelope_of(const Request& send) { return {send.context_, send.source_, send.tag_}; }
+
+std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
+
+// The data as one message; Status::again() when there is no room.
+Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
+  const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
+  if (data.plain_host()) [[likely]] return peer.transport->send(peer.proc, header, data.data(), data.packed);
+  std::byte* slot = peer.transport->reserve(peer.proc, data.packed);
+  if (slot == nullptr) return Status::again();
+  HR_TRY(layout::pack(data, 0, data.packed, slot));
+  peer.transport->commit(peer.proc, header);
+  return kOk;
+}
+
+Status offer_eager_sync(Peer& peer, Request& send) {
+  const wire::EagerSyncHead head{cookie_of(send)};
+  std::byte* slot = peer.transport->reserve(peer.proc, sizeof head + send.view_.packed);
+  if (slot == nullptr) return Status::again();
+  std::memcpy(slot, &head, sizeof head);
+  HR_TRY(layout::pack(send.view_, 0, send.view_.packed, slot + sizeof head));
+  peer.transport->commit(peer.proc, wire::envelope(Kind::kEagerSync, envelope_of(send), send.view_.packed));
+  return kOk;
+}
+
+Status offer_rendezvous(Peer& peer, Request& send) {
+  wire::Rts rts{cookie_of(send), 0};
+  if (send.view_.plain_host()) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts, sizeof rts);
+}
+
+// Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
+Status offer(Peer& peer, Request& send) {
+  const bool small = send.view_.packed <= peer.eager_bytes;
+  const Status status = !small               ? offer_rendezvous(peer, send)
+                        : send.synchronous_  ? offer_eager_sync(peer, send)
+                                             : offer_eager(peer, send.view_, envelope_of(send));
+  if (status.is_again()) return status;
+  send.phase_ = Request::Phase::kWaiting;
+  if (!status.ok() || (small && !send.synchronous_)) {
+    Completion completion;
+    completion.error = status;
+    complete(send, completion);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void start_send(Peer& peer, Request& send) {
+  if (peer.queued.empty() && offer(peer, send).ok()) return;
+  send.phase_ = Request::Phase::kQueued;
+  peer.queued.push_back(send);
+  mark_busy(peer);
+}
+
+bool flush(Peer& peer) {
+  bool moved = false;
+  while (!peer.answers.empty()) {
+    const Answer& answer = peer.answers.front();
+    if (!peer.transport->send(peer.proc, answer.header, &answer.cts, answer.bytes).ok()) return moved;
+    peer.answers.pop_front();
+    moved = true;
+  }
+  while (Request* send = peer.queued.front()) {
+    // Out of the queue first: completing it may destroy it.
+    peer.queued.remove(*send);
+    if (offer(peer, *send).is_again()) {
+      peer.queued.push_front(*send);
+      return moved;
+    }
+    moved = true;
+  }
+  return push_stream(peer) || moved;
+}
+
+void send_answer(int proc, const transport::Header& header, const wire::Cts* cts) {
+  Peer* peer = nullptr;
+  const std::size_t bytes = cts == nullptr ? 0 : sizeof *cts;
+  // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
+  if (const Status status = connected_peer(proc, &peer); !status.ok()) {
+    boot::abort(1, "cannot answer rank " + std::to_string(proc) + ": " + take_detail());
+  }
+  if (peer->answers.empty() && peer->transport->send(proc, header, cts, bytes).ok()) return;
+  peer->answers.push_back({header, cts == nullptr ? wire::Cts{} : *cts, bytes});
+  mark_busy(*peer);
+}
+
+Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode) {
+  if (mode == Mode::kStandard || mode == Mode::kReady) [[likely]] {
+    Peer* peer = nullptr;
+    HR_TRY(connected_peer(to_proc, &peer));
+    if (data.packed <= peer->eager_bytes && peer->queued.empty()) {
+      const Status status = offer_eager(*peer, data, envelope);
+      if (!status.is_again()) [[likely]] return status;
+    }
+  }
+  Request* request = nullptr;
+  HR_TRY(isend(data, to_proc, envelope, mode, &request));
+  HR_TRY(wait(*request));
+  const Status status = request->completion_.error;
+  if (!status.ok()) set_detail(request->detail());
+  release(request);
+  return status;
+}
+
+Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** out) {
+  Peer* peer = nullptr;
+  HR_TRY(connected_peer(to_proc, &peer));
+  Request* request = make_request(data, false, envelope, to_proc);
+  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  request->synchronous_ = mode == Mode::kSynchronous;
+  request->retain();
+  request->engine_reference_ = true;
+  start_send(*peer, *request);
+  *out = request;
+  return kOk;
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,65 @@
+#include <cstdlib>
+
+#include "base/log.hpp"
+#include "transport/self/self.hpp"
+#include "transport/shm/shm.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::transport {
+namespace {
+
+// The transports, most preferred first. A new one is a folder with a record and a line here.
+constexpr const Record* kRecords[] = {
+    &self::kRecord,
+    &shm::kRecord,
+};
+
+struct State {
+  std::vector<std::unique_ptr<Transport>> owned;
+  std::vector<Transport*> active;
+};
+State state;
+
+}  // namespace
+
+Status init(const Job& job, Deliver deliver) {
+  for (const Record* record : kRecords) {
+    std::unique_ptr<Transport> made;
+    HR_TRY(record->create(job, deliver, &made));
+    if (made == nullptr) continue;
+    state.active.push_back(made.get());
+    state.owned.push_back(std::move(made));
+  }
+  return kOk;
+}
+
+Status connect(int proc, Transport** out) {
+  std::string tried;
+  for (Transport* transport : state.active) {
+    if (transport->reaches(proc)) {
+      HR_TRY(transport->connect(proc));
+      log::write(log::Level::kTrace, "rank %d is reached by %.*s", proc, static_cast<int>(transport->name().size()),
+                 transport->name().data());
+      *out = transport;
+      return kOk;
+    }
+    tried.append(tried.empty() ? "" : ", ").append(transport->name());
+  }
+  return fail(Errc::kOther, "rank %d is on another node and none of the transports here (%s) reaches it", proc,
+              tried.c_str());
+}
+
+std::span<Transport* const> active() noexcept { return state.active; }
+
+Status finalize() {
+  Status first = kOk;
+  for (auto& transport : state.owned) {
+    const Status status = transport->finalize();
+    if (first.ok()) first = status;
+  }
+  state.active.clear();
+  state.owned.clear();
+  return first;
+}
+
+}  // namespace hr::transport

@@ -1,0 +1,10 @@
+// self: messages of a process to itself. A queue in process memory; always accepts.
+#pragma once
+
+#include "transport/transport.hpp"
+
+namespace hr::transport::self {
+
+extern const Record kRecord;
+
+}  // namespace hr::transport::self

@@ -1,0 +1,242 @@
+#include "transport/shm/shm.hpp"
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "transport/shm/segment.hpp"
+
+namespace hr::transport::shm {
+namespace {
+
+// Messages delivered from one ring before the next ring gets its turn.
+constexpr int kBatch = 8;
+
+// With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
+std::size_t ring_bytes_for(int processes) {
+  if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
+  if (processes <= 16) return 512 * 1024;
+  return processes <= 64 ? 128 * 1024 : 64 * 1024;
+}
+
+class Shm final : public Transport {
+ public:
+  Shm(const Job& job, Deliver deliver) : deliver_(deliver) {
+    local_of_.assign(static_cast<std::size_t>(job.size), -1);
+    const int own_node = job.node_of_rank[static_cast<std::size_t>(job.rank)];
+    for (int rank = 0; rank < job.size; ++rank) {
+      if (job.node_of_rank[static_cast<std::size_t>(rank)] != own_node) continue;
+      if (rank == job.rank) own_ = static_cast<int>(ranks_.size());
+      local_of_[static_cast<std::size_t>(rank)] = static_cast<int>(ranks_.size());
+      ranks_.push_back(rank);
+    }
+    node_ = own_node;
+  }
+
+  Status open(const Job& job);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
+  [[nodiscard]] bool reaches(int proc) const noexcept override { return local(proc) >= 0; }
+  [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
+    return {.inline_bytes = kInlineBytes,
+            .max_payload = segment_.payload_bytes() / 2,
+            .chunk_bytes = segment_.payload_bytes() / 8,
+            .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
+            .same_address_space = false,
+            .latency_seconds = 150e-9,
+            .bytes_per_second = 8e9};
+  }
+
+  Status connect(int proc) override;
+  Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
+    const auto peer = static_cast<std::size_t>(local(proc));
+    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]] return Status::again();
+    notify(static_cast<int>(peer));
+    return kOk;
+  }
+  std::byte* reserve(int proc, std::size_t bytes) override {
+    return producers_[static_cast<std::size_t>(local(proc))].reserve(bytes);
+  }
+  void commit(int proc, const Header& header) override {
+    const int peer = local(proc);
+    producers_[static_cast<std::size_t>(peer)].commit(header);
+    notify(peer);
+  }
+  bool progress() override;
+  Status read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) override;
+  [[nodiscard]] bool can_sleep() const noexcept override { return true; }
+  void sleep(double seconds) override;
+  Status finalize() override { return kOk; }
+
+ private:
+  [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
+  [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] bool direct() const noexcept { return processes() <= kDirectPollLimit; }
+
+  void notify(int peer) noexcept {
+    Doorbell* bell = bells_[static_cast<std::size_t>(peer)];
+    if (!direct()) [[unlikely]] {
+      bell->pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
+    }
+    bell->ring();
+  }
+  void accept_connections();
+  bool drain(int sender);
+  [[nodiscard]] bool anything_ready() const noexcept;
+
+  Deliver deliver_;
+  Segment segment_;
+  Doorbell* bell_ = nullptr;           // own
+  std::uint32_t connections_ = 0;      // of bell_->connections, already accepted
+  int own_ = 0;                        // index on the node
+  int node_ = 0;
+  std::vector<int> ranks_;             // rank by index on the node
+  std::vector<int> local_of_;          // index on the node by rank, -1 elsewhere
+  std::vector<Doorbell*> bells_;       // by index; of connected peers
+  std::vector<Producer> producers_;    // by index; valid when connected
+  std::vector<Consumer> consumers_;    // by index; valid when accepted
+  std::vector<int> accepted_;          // indices with a consumer
+};
+
+Status Shm::open(const Job& job) {
+  const int count = processes();
+  const std::string key = "headrace-shm-" + std::to_string(node_);
+  const std::string path = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
+  const std::size_t ring = ring_bytes_for(count);
+  register_barrier();
+  // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  if (own_ == 0) {
+    const Status made = segment_.create(path, count, ring);
+    // The others learn of a failure instead of waiting for ever.
+    HR_TRY(boot::put(key, made.ok() ? path : "failed"));
+    HR_TRY(boot::fence());
+    if (!made.ok()) return made;
+  } else {
+    HR_TRY(boot::fence());
+    std::string answer;
+    HR_TRY(boot::get(key, &answer));
+    if (answer == "failed") {
+      return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
+                  path.c_str());
+    }
+    HR_TRY(segment_.attach(answer, count, ring));
+  }
+  bell_ = segment_.doorbell(own_);
+  bell_->pid.store(::getpid(), std::memory_order_release);
+  bells_.assign(static_cast<std::size_t>(count), nullptr);
+  producers_.assign(static_cast<std::size_t>(count), Producer(nullptr, 0));
+  consumers_.resize(static_cast<std::size_t>(count));
+  return kOk;
+}
+
+Status Shm::connect(int proc) {
+  const int peer = local(proc);
+  if (bells_[static_cast<std::size_t>(peer)] != nullptr) return kOk;
+  HR_TRY(segment_.reserve(peer, own_));
+  bells_[static_cast<std::size_t>(peer)] = segment_.doorbell(peer);
+  producers_[static_cast<std::size_t>(peer)] = Producer(segment_.ring(peer, own_), segment_.payload_bytes());
+  bells_[static_cast<std::size_t>(peer)]->announce(own_);
+  return kOk;
+}
+
+void Shm::accept_connections() {
+  connections_ = bell_->connections.load(std::memory_order_acquire);
+  for (std::size_t word = 0; word < Doorbell::words(processes()); ++word) {
+    std::uint64_t bits = bell_->connected()[word].load(std::memory_order_acquire);
+    for (; bits != 0; bits &= bits - 1) {
+      const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      bool known = false;
+      for (const int index : accepted_) known = known || index == static_cast<int>(sender);
+      if (known) continue;
+      consumers_[sender] = Consumer(segment_.ring(own_, static_cast<int>(sender)), segment_.payload_bytes());
+      accepted_.push_back(static_cast<int>(sender));
+    }
+  }
+}
+
+bool Shm::drain(int sender) {
+  Consumer& consumer = consumers_[static_cast<std::size_t>(sender)];
+  if (!consumer.ready()) return false;
+  const int rank = ranks_[static_cast<std::size_t>(sender)];
+  for (int taken = 0; taken < kBatch && consumer.ready(); ++taken) consumer.take(rank, deliver_);
+  return true;
+}
+
+bool Shm::progress() {
+  if (bell_->connections.load(std::memory_order_relaxed) != connections_) [[unlikely]] accept_connections();
+  bool moved = false;
+  if (direct()) [[likely]] {
+    for (const int sender : accepted_) moved |= drain(sender);
+    return moved;
+  }
+  std::atomic<std::uint64_t>* pending = bell_->pending(processes());
+  for (std::size_t word = 0; word < Doorbell::words(processes()); ++word) {
+    if (pending[word].load(std::memory_order_relaxed) == 0) continue;
+    std::uint64_t bits = pending[word].exchange(0, std::memory_order_acq_rel);
+    for (; bits != 0; bits &= bits - 1) {
+      const auto sender = static_cast<int>(word * 64) + std::countr_zero(bits);
+      moved |= drain(sender);
+      // What a full batch left behind has no bit of its own any more.
+      if (consumers_[static_cast<std::size_t>(sender)].ready()) {
+        pending[word].fetch_or(std::uint64_t{1} << (sender % 64), std::memory_order_relaxed);
+      }
+    }
+  }
+  return moved;
+}
+
+bool Shm::anything_ready() const noexcept {
+  if (bell_->connections.load(std::memory_order_acquire) != connections_) return true;
+  for (const int sender : accepted_) {
+    if (consumers_[static_cast<std::size_t>(sender)].ready()) return true;
+  }
+  return false;
+}
+
+void Shm::sleep(double seconds) {
+  bell_->sleeping.store(1, std::memory_order_seq_cst);
+  barrier();
+  if (!anything_ready()) sleep_on(bell_->sleeping, seconds);
+  bell_->sleeping.store(0, std::memory_order_relaxed);
+}
+
+Status Shm::read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) {
+  const pid_t pid = segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
+  std::size_t done = 0;
+  while (done < bytes) {
+    const iovec local_part{static_cast<std::byte*>(to) + done, bytes - done};
+    const iovec remote_part{reinterpret_cast<void*>(address + done), bytes - done};
+    const ssize_t got = ::process_vm_readv(pid, &local_part, 1, &remote_part, 1, 0);
+    if (got <= 0) {
+      return fail(Errc::kUnsupportedOperation, "process_vm_readv from rank %d (pid %d): %s", proc, static_cast<int>(pid),
+                  std::strerror(errno));
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return kOk;
+}
+
+Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) {
+  auto made = std::make_unique<Shm>(job, deliver);
+  int on_node = 0;
+  for (int rank = 0; rank < job.size; ++rank) on_node += made->reaches(rank) ? 1 : 0;
+  if (on_node <= 1) return job.size == 1 ? kOk : boot::fence();   // the fence of open(), which is collective
+  HR_TRY(made->open(job));
+  *out = std::move(made);
+  return kOk;
+}
+
+}  // namespace
+
+const Record kRecord{"shm", create};
+
+}  // namespace hr::transport::shm

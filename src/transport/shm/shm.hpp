@@ -1,0 +1,10 @@
+// shm: messages between the processes of a node through shared memory (design section 5).
+#pragma once
+
+#include "transport/transport.hpp"
+
+namespace hr::transport::shm {
+
+extern const Record kRecord;
+
+}  // namespace hr::transport::shm
