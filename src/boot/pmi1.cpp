@@ -1,0 +1,228 @@
+// PMI-1: lines over a socket that the launcher left us (PMI_FD) or that we connect to (PMI_PORT).
+// Spoken by Headrace's and MPICH's mpiexec, and by Slurm's pmi2 plugin.
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+
+#include "base/knobs.hpp"
+#include "boot/pmi1_wire.hpp"
+#include "boot/process_mapping.hpp"
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+namespace {
+
+// The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
+// shared-memory files that carry it.
+constexpr std::string_view kOwnSpace = "headrace_";
+
+int number_of(const char* text) noexcept {
+  int value = -1;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), value);
+  return value;
+}
+
+// The descriptor in PMI_FD when it is a socket; -1 for one that our parent left in the environment but not open.
+int inherited_socket() noexcept {
+  const int descriptor = number_of(environment("PMI_FD"));
+  int type = 0;
+  socklen_t length = sizeof type;
+  const bool socket = descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
+  return socket ? descriptor : -1;
+}
+
+Status connect_to(const std::string& address, int* descriptor) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return fail(Errc::kOther, "boot: PMI_PORT=\"%s\" is not host:port", address.c_str());
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found);
+  if (error != 0) return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": %s", address.c_str(), ::gai_strerror(error));
+  int reason = 0;
+  *descriptor = -1;
+  for (const addrinfo* each = found; each != nullptr && *descriptor < 0; each = each->ai_next) {
+    const int attempt = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, each->ai_protocol);
+    if (attempt >= 0 && ::connect(attempt, each->ai_addr, each->ai_addrlen) == 0) {
+      *descriptor = attempt;
+    } else {
+      reason = errno;
+      if (attempt >= 0) ::close(attempt);
+    }
+  }
+  ::freeaddrinfo(found);
+  if (*descriptor >= 0) return kOk;
+  return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": cannot connect: %s", address.c_str(), std::strerror(reason));
+}
+
+class Pmi1 final : public Provider {
+ public:
+  ~Pmi1() override {
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  Status connect(Identity* identity) override {
+    HR_TRY(open_socket(identity));
+    HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init"));
+    HR_TRY(call("cmd=get_maxes\n", "maxes"));
+    longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
+    HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
+    space_ = reply().field("kvsname");
+    HR_TRY(call("cmd=get_appnum\n", "appnum"));
+    identity->appnum = reply().number("appnum", 0);
+    HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
+    identity->universe_size = reply().number("size", -1);
+    identity->has_launcher = true;
+    read_mapping(identity);
+    return name_job(identity);
+  }
+
+  Status put(std::string_view key, std::string_view value) override {
+    if (value.size() >= longest_value_) {
+      return fail(Errc::kOther, "boot: the value of \"%.*s\" has %zu characters, the launcher takes up to %zu",
+                  static_cast<int>(key.size()), key.data(), value.size(), longest_value_ - 1);
+    }
+    std::string line = "cmd=put kvsname=" + space_ + " key=";
+    line.append(key).append(" value=").append(value).append("\n");
+    return call(line, "put_result");
+  }
+
+  Status get(std::string_view key, std::string* value) override {
+    std::string line = "cmd=get kvsname=" + space_ + " key=";
+    line.append(key).append("\n");
+    HR_TRY(call(line, "get_result"));
+    *value = reply().field("value");
+    return kOk;
+  }
+
+  Status fence() override { return call("cmd=barrier_in\n", "barrier_out"); }
+
+  Status finalize() override {
+    HR_TRY(call("cmd=finalize\n", "finalize_ack"));
+    ::close(socket_);
+    socket_ = -1;
+    return kOk;
+  }
+
+  void abort(int exit_code) noexcept override {
+    if (socket_ < 0) return;
+    const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
+    static_cast<void>(ignored);  // the launcher is gone: our own exit says the rest
+  }
+
+ private:
+  Status open_socket(Identity* identity) {
+    socket_ = inherited_socket();
+    if (socket_ >= 0) {
+      // What this process starts must not hold the launcher's line open.
+      ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
+      identity->rank = number_of(environment("PMI_RANK"));
+      identity->size = number_of(environment("PMI_SIZE"));
+    } else {
+      HR_TRY(connect_to(environment("PMI_PORT"), &socket_));
+      const char* id = environment("PMI_ID");
+      HR_TRY(call(std::string("cmd=initack pmiid=") + (id != nullptr ? id : "0") + "\n", "initack"));
+      HR_TRY(receive_line());
+      identity->size = reply().number("size", -1);
+      HR_TRY(receive_line());
+      identity->rank = reply().number("rank", -1);
+      HR_TRY(receive_line());  // debug
+    }
+    if (identity->size < 1 || identity->rank < 0 || identity->rank >= identity->size) {
+      return fail(Errc::kOther, "boot: the launcher (PMI-1) says rank %d of %d; check PMI_RANK and PMI_SIZE",
+                  identity->rank, identity->size);
+    }
+    return kOk;
+  }
+
+  // Leaves node_of_rank empty when the launcher does not know the key.
+  void read_mapping(Identity* identity) {
+    std::string text;
+    if (!get("PMI_process_mapping", &text).ok()) {
+      take_detail();
+      return;
+    }
+    if (auto mapping = parse_process_mapping(text, identity->size)) identity->node_of_rank = std::move(*mapping);
+  }
+
+  // Other launchers name the space as they like ("kvs_0", "12.0"): rank 0 adds what makes it unique on the node.
+  Status name_job(Identity* identity) {
+    identity->job_id = file_safe(space_);
+    if (space_.starts_with(kOwnSpace)) return kOk;
+    if (identity->rank == 0) {
+      timespec time{};
+      ::clock_gettime(CLOCK_REALTIME, &time);
+      const auto stamp = static_cast<unsigned long long>(time.tv_sec) * 1000000000ull +
+                         static_cast<unsigned long long>(time.tv_nsec);
+      HR_TRY(put("headrace-job", std::to_string(::getpid()) + "_" + std::to_string(stamp)));
+    }
+    HR_TRY(fence());
+    std::string unique;
+    HR_TRY(get("headrace-job", &unique));
+    identity->job_id += "_" + unique;
+    return kOk;
+  }
+
+  WireMessage reply() const noexcept { return WireMessage(line_); }
+
+  // Sends a line and waits for the answer of that name.
+  Status call(std::string_view line, std::string_view answer) {
+    HR_TRY(send(line));
+    HR_TRY(receive_line());
+    if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
+    const std::string_view asked = line.substr(0, line.size() - 1);
+    return fail(Errc::kOther, "boot: the launcher (PMI-1) answered \"%s\" to \"%.*s\"", line_.c_str(),
+                static_cast<int>(asked.size()), asked.data());
+  }
+
+  Status send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0) return fail(Errc::kOther, "boot: writing to the launcher (PMI-1): %s", std::strerror(errno));
+      text.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return kOk;
+  }
+
+  Status receive_line() {
+    for (;;) {
+      if (const auto end = received_.find('\n'); end != std::string::npos) {
+        line_ = received_.substr(0, end);
+        received_.erase(0, end + 1);
+        return kOk;
+      }
+      char chunk[4096];
+      const ssize_t count = ::read(socket_, chunk, sizeof chunk);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return fail(Errc::kOther, "boot: reading from the launcher (PMI-1): %s", std::strerror(errno));
+      if (count == 0) return fail(Errc::kOther, "boot: the launcher (PMI-1) closed the connection");
+      received_.append(chunk, static_cast<std::size_t>(count));
+    }
+  }
+
+  int socket_ = -1;
+  std::size_t longest_value_ = 1024;
+  std::string space_;
+  std::string line_;      // the last answer
+  std::string received_;  // what came after it
+};
+
+bool detect() noexcept {
+  return (inherited_socket() >= 0 && environment("PMI_RANK") != nullptr) || environment("PMI_PORT") != nullptr;
+}
+
+}  // namespace
+
+extern const ProviderRecord kPmi1Provider;
+const ProviderRecord kPmi1Provider = {"PMI-1", detect,
+                                      []() -> std::unique_ptr<Provider> { return std::make_unique<Pmi1>(); }};
+
+}  // namespace hr::boot

@@ -1,0 +1,14 @@
+// Which node each rank is on, from the value that PMI launchers publish as PMI_process_mapping.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace hr::boot {
+
+// "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive ranks
+// each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
+std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int ranks);
+
+}  // namespace hr::boot

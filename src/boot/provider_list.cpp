@@ -1,0 +1,14 @@
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+
+extern const ProviderRecord kPmi1Provider;
+extern const ProviderRecord kSingletonProvider;
+
+std::span<const ProviderRecord* const> provider_list() noexcept {
+  // The singleton is always possible and stands last.
+  static constexpr const ProviderRecord* kList[] = {&kPmi1Provider, &kSingletonProvider};
+  return kList;
+}
+
+}  // namespace hr::boot

@@ -1,0 +1,130 @@
+// The PMI-1 client against a launcher that says what the test wants: a thread at the other end of a socket pair.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "boot/boot.hpp"
+
+namespace hr::boot {
+namespace {
+
+// Answers each line with answers[command]; a missing command ends the conversation.
+class ScriptedLauncher {
+ public:
+  explicit ScriptedLauncher(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ::setenv("PMI_FD", std::to_string(ends[0]).c_str(), 1);
+    ::setenv("PMI_RANK", "1", 1);
+    ::setenv("PMI_SIZE", "3", 1);
+    client_ = ends[0];
+    thread_ = std::thread([this, server = ends[1]] { serve(server); });
+  }
+  ~ScriptedLauncher() {
+    ::shutdown(client_, SHUT_RDWR);  // harmless where the client has closed it
+    thread_.join();
+    for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) ::unsetenv(name);
+  }
+  ScriptedLauncher(const ScriptedLauncher&) = delete;
+
+ private:
+  void serve(int server) {
+    std::string pending;
+    char chunk[512];
+    for (ssize_t count; (count = ::read(server, chunk, sizeof chunk)) > 0;) {
+      pending.append(chunk, static_cast<std::size_t>(count));
+      for (std::size_t end; (end = pending.find('\n')) != std::string::npos; pending.erase(0, end + 1)) {
+        const std::string line = pending.substr(0, end);
+        auto answer = answers_.find(line);
+        if (answer == answers_.end()) answer = answers_.find(line.substr(4, line.find(' ') - 4));
+        if (answer == answers_.end()) return static_cast<void>(::close(server));
+        // In two pieces: a line may arrive in parts.
+        const std::string text = answer->second + "\n";
+        EXPECT_GE(::send(server, text.data(), 3, MSG_NOSIGNAL), 0);
+        EXPECT_GE(::send(server, text.data() + 3, text.size() - 3, MSG_NOSIGNAL), 0);
+      }
+    }
+    ::close(server);
+  }
+
+  std::map<std::string, std::string> answers_;
+  int client_ = -1;
+  std::thread thread_;
+};
+
+std::map<std::string, std::string> friendly() {
+  return {{"init", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
+          {"get_maxes", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0"},
+          {"get_my_kvsname", "cmd=my_kvsname kvsname=headrace_12_ab rc=0"},
+          {"get_appnum", "cmd=appnum appnum=2 rc=0"},
+          {"get_universe_size", "cmd=universe_size size=8 rc=0"},
+          {"get", "cmd=get_result rc=0 msg=success value=(vector,(0,1,2),(1,1,1))"},
+          {"put", "cmd=put_result rc=0 msg=success"},
+          {"barrier_in", "cmd=barrier_out rc=0"},
+          {"finalize", "cmd=finalize_ack rc=0"}};
+}
+
+TEST(Pmi1, IdentityComesFromTheLauncher) {
+  ScriptedLauncher launcher(friendly());
+  ASSERT_TRUE(init().ok()) << take_detail();
+  EXPECT_EQ(identity().rank, 1);
+  EXPECT_EQ(identity().size, 3);
+  EXPECT_EQ(identity().appnum, 2);
+  EXPECT_EQ(identity().universe_size, 8);
+  EXPECT_EQ(identity().job_id, "headrace_12_ab");
+  EXPECT_EQ(identity().node_of_rank, (std::vector<int>{0, 0, 1}));
+  EXPECT_TRUE(identity().has_launcher);
+  EXPECT_TRUE(put("key", "value").ok());
+  EXPECT_FALSE(put("key", std::string(2000, 'x')).ok()) << "longer than the launcher takes";
+  EXPECT_TRUE(fence().ok());
+  EXPECT_TRUE(finalize().ok());
+}
+
+TEST(Pmi1, WithoutAMappingHostsAreExchangedAndAForeignNameIsMadeUnique) {
+  auto answers = friendly();
+  answers["get_my_kvsname"] = "cmd=my_kvsname kvsname=12.0/x";
+  answers["get"] = "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+  answers["cmd=get kvsname=12.0/x key=headrace-job"] = "cmd=get_result rc=0 value=77_123";
+  for (int rank = 0; rank < 3; ++rank) {
+    answers["cmd=get kvsname=12.0/x key=headrace-host-" + std::to_string(rank)] =
+        std::string("cmd=get_result rc=0 value=") + (rank == 1 ? "b" : "a");
+  }
+  ScriptedLauncher launcher(answers);
+  ASSERT_TRUE(init().ok()) << take_detail();
+  EXPECT_EQ(identity().job_id, "12_0_x_77_123");
+  EXPECT_EQ(identity().node_of_rank, (std::vector<int>{0, 1, 0}));
+  EXPECT_TRUE(finalize().ok());
+}
+
+TEST(Pmi1, ARefusalIsToldWithTheLauncherWords) {
+  auto answers = friendly();
+  answers["init"] = "cmd=response_to_init rc=-1";
+  ScriptedLauncher launcher(answers);
+  EXPECT_EQ(init().errc(), Errc::kOther);
+  EXPECT_NE(take_detail().find("response_to_init rc=-1"), std::string::npos);
+}
+
+TEST(Pmi1, ALauncherThatHangsUpIsAnError) {
+  auto answers = friendly();
+  answers.erase("get_maxes");
+  ScriptedLauncher launcher(answers);
+  EXPECT_EQ(init().errc(), Errc::kOther);
+  EXPECT_NE(take_detail().find("PMI-1"), std::string::npos);
+}
+
+TEST(Pmi1, ADescriptorThatIsNoSocketIsNoLauncher) {
+  ::setenv("PMI_RANK", "1", 1);
+  ::setenv("PMI_SIZE", "3", 1);
+  ::setenv("PMI_FD", "987", 1);
+  ASSERT_TRUE(init().ok()) << take_detail();
+  EXPECT_FALSE(identity().has_launcher);
+  for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) ::unsetenv(name);
+}
+
+}  // namespace
+}  // namespace hr::boot
