@@ -3,7 +3,9 @@
 // Owner: reference counted. Threads: immutable.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/object.hpp"
@@ -26,5 +28,33 @@ class Group final : public Object {
   std::vector<int> procs_;
   int own_rank_;
 };
+
+// A group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself.
+Ref<Group> make_group(std::vector<int> procs);
+
+// MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
+Group& group_empty() noexcept;
+Group* predefined_group(std::uintptr_t abi_value) noexcept;
+
+// --- section 7.3.2, 7.3.3. Errors: MPI_ERR_RANK (outside the group, twice), MPI_ERR_ARG (stride 0, count < 0) ---
+
+// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
+[[nodiscard]] int compare(const Group& a, const Group& b);
+[[nodiscard]] Ref<Group> unite(const Group& a, const Group& b);
+[[nodiscard]] Ref<Group> intersect(const Group& a, const Group& b);
+[[nodiscard]] Ref<Group> subtract(const Group& a, const Group& b);
+Status include(const Group& group, std::span<const int> ranks, Ref<Group>* result);
+Status exclude(const Group& group, std::span<const int> ranks, Ref<Group>* result);
+// `ranges`: `count` triplets first, last, stride.
+Status include_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
+Status exclude_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
+// MPI_PROC_NULL stays; MPI_UNDEFINED where `to` has no such process.
+Status translate(const Group& from, std::span<const int> ranks, const Group& to, int* result);
+
+// --- for the layers above ---
+// The rank of a process, MPI_UNDEFINED when it is no member. O(size).
+[[nodiscard]] int rank_of_proc(const Group& group, int proc) noexcept;
+[[nodiscard]] bool is_subset(const Group& part, const Group& whole);
+[[nodiscard]] bool overlap(const Group& a, const Group& b);
 
 }  // namespace hr::comm

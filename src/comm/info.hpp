@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,8 +44,10 @@ Ref<Info> create_info();
 // MPI_ERR_INFO_KEY for a key that no info can hold.
 Status check_info_key(std::string_view key);
 
-// MPI_INFO_ENV (section 10.2.1): how this process was started. Exists before and after initialisation.
+// MPI_INFO_ENV (section 11.2.5): how this process was started. Exists before and after initialisation.
 Info& info_env();
+// The object behind an ABI value: MPI_INFO_ENV's; nullptr for MPI_INFO_NULL and unknown values.
+Info* predefined_info(std::uintptr_t abi_value) noexcept;
 // Fills "thread_level" of MPI_INFO_ENV; MPI_Init_thread calls it with the level that was asked for.
 void set_info_env_thread_level(const char* level);
 // MPI_Info_create_env: the same keys; the command line from argv where it is given (argc > 0).
