@@ -1,8 +1,9 @@
 // Communicator: a group (or two), a context, and what programs hang on it (MPI 5.0 chapter 7).
 //
-// Contexts: every communicator has an even context for point-to-point; context() + 1 is for its collectives, so
-// that the two never match each other. Allocation is an agreement among the members (comm/context.cpp).
-// Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first.
+// Contexts: every communicator owns kContextSpacing consecutive contexts, so that its uses never match each other;
+// see enum ContextUse. Allocation is an agreement among the members (comm/context.hpp).
+// Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first. The context is
+// given back with the last reference.
 // Threads: library lock; rank, size, context and groups never change.
 #pragma once
 
@@ -19,10 +20,22 @@
 
 namespace hr::comm {
 
+// What the contexts of one communicator are for, as offsets from context().
+enum ContextUse : std::uint32_t {
+  kPointToPointContext = 0,
+  kCollectiveContext = 1,       // coll/; an intercommunicator: between the groups
+  kLocalCollectiveContext = 2,  // coll/; within the local group of an intercommunicator
+  kCreationContext = 3,         // agreements of all members, tagged by Communicator::creations_
+  kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
+  kLeaderContext = 5,           // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
+  kContextSpacing = 8,
+};
+
 class Communicator final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kCommunicator;
   Communicator() noexcept : Object(kKind) {}
+  ~Communicator();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return local_->size(); }
@@ -31,26 +44,47 @@ class Communicator final : public Object {
   [[nodiscard]] const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
   [[nodiscard]] int peer_proc(int rank) const noexcept { return peers().proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
-  [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + 1; }
-
-  // The tag of the next collective operation: members start collectives in the same order (section 6.14), so the
-  // same operation gets the same tag everywhere, and operations under way at once do not mix.
-  [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x3fffffff); }
+  [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
+  [[nodiscard]] std::uint32_t local_collective_context() const noexcept { return context_ + kLocalCollectiveContext; }
 
   int rank_ = 0;
-  std::uint32_t context_ = 0;
-  std::uint32_t collective_sequence_ = 0;
+  std::uint32_t context_ = 0;      // 0: not agreed yet (while MPI_Comm_idup is pending)
+  std::uint32_t creations_ = 0;    // collective creations from this one so far; equal on all members
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;
   std::unique_ptr<Topology> topology_;   // null, Cartesian, graph or distributed graph
   AttributeSet attributes_;
   std::string name_;
-  Ref<Info> info_;
+  Ref<Info> info_;                 // the hints in use; null: defaults
 };
 
 // The predefined communicators; null before initialisation.
 Communicator* world() noexcept;
 Communicator* self() noexcept;
+// The object behind MPI_COMM_WORLD, MPI_COMM_SELF (ABI values); nullptr for MPI_COMM_NULL, unknown values, and
+// before initialisation.
+Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept;
+
+// Makes world and self from boot::identity(). After boot::init() and p2p::init().
+Status init();
+// First thing in MPI_Finalize, while everything still works (section 11.2.4): deletes the attributes of self, newest
+// first, then those of world. The first failing callback's code.
+Status delete_predefined_attributes();
+// Forgets world and self. Before p2p::finalize().
+void finalize();
+
+// MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL (section 7.4.1).
+[[nodiscard]] int compare(const Communicator& a, const Communicator& b);
+
+// MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the
+// code of a failing delete callback, and then the communicator stays.
+Status free(Communicator& comm);
+// MPI_Comm_disconnect: also waits until no operation uses the communicator any more.
+Status disconnect(Communicator& comm);
+
+// MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): hints that are not known here are ignored.
+void set_info(Communicator& comm, const Info* hints);
+Ref<Info> get_info(const Communicator& comm);
 
 }  // namespace hr::comm

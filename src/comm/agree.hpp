@@ -1,0 +1,46 @@
+// Small exchanges among processes that do not share a finished communicator yet: comm/ is below coll/ and brings its
+// own. Sizes are bytes to a few kilobytes a process; all take O(log n) rounds.
+//
+// All members call the same exchanges in the same order with the same context and tag. Messages carry process numbers
+// as sources, so that exchanges of different sets of processes on one tag cannot mix as long as their order is the
+// same wherever they overlap.
+// Memory: everything pointed to must outlive the task. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "p2p/task.hpp"
+
+namespace hr::comm {
+
+struct Members {
+  const int* procs;        // process numbers; the same order everywhere
+  int size;
+  int me;                  // index of this process
+  std::uint32_t context;
+  int tag;
+};
+
+// words[i] becomes the bitwise AND over all members.
+p2p::Task and_reduce(Members members, std::uint64_t* words, int count);
+
+// `bytes` from the root's buffer to everyone's.
+p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes);
+
+// gathered: size * bytes; every member's block in the order of members.procs. `own` may not lie in it.
+p2p::Task allgather(Members members, const void* own, std::size_t bytes, std::byte* gathered);
+
+// The same for blocks of different length. gathered[i] becomes member i's block.
+p2p::Task allgather_blobs(Members members, const std::vector<std::byte>* own,
+                          std::vector<std::vector<std::byte>>* gathered);
+
+// Both sides give `bytes` and get as much of the other's.
+p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag, const void* own, void* other,
+                   std::size_t bytes);
+
+// A non-negative tag made of any bytes.
+[[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
+
+}  // namespace hr::comm

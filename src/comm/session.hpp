@@ -1,0 +1,38 @@
+// Session: one of the program's independent uses of MPI (MPI 5.0 section 11.3).
+//
+// Owner: reference counted, from MPI_Session_init to MPI_Session_finalize. Threads: library lock.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/object.hpp"
+#include "comm/errhandler.hpp"
+#include "comm/group.hpp"
+#include "comm/info.hpp"
+
+namespace hr::comm {
+
+class Session final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kSession;
+  Session(Ref<Errhandler> errhandler, std::string thread_level)
+      : Object(kKind), errhandler_(std::move(errhandler)), thread_level_(std::move(thread_level)) {}
+
+  Ref<Errhandler> errhandler_;
+  std::string thread_level_;   // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
+};
+
+// The process sets that exist: mpi://WORLD and mpi://SELF, in this order.
+int number_of_psets() noexcept;
+// MPI_ERR_ARG: no such index.
+Status pset_name(int n, std::string_view* name);
+// MPI_ERR_ARG: no such set.
+Status pset_group(std::string_view name, Ref<Group>* group);
+// The info of a set: "mpi_size".
+Status pset_info(std::string_view name, Ref<Info>* info);
+// The info of a session: its thread level.
+Ref<Info> session_info(const Session& session);
+
+}  // namespace hr::comm
