@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The generator: reads the tables in api/, writes what the build and the repository need from them.
 
-  generate.py build DIR    internal headers and entry points, into a build directory
+  generate.py build DIR    internal headers and entry points, into a build directory (CMake calls this)
+  generate.py repo [DIR]   the committed files: include/, docs/conformance.md, docs/knobs.md (DIR: another root)
 """
 
 from __future__ import annotations
@@ -9,24 +10,23 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import yaml
+API = Path(__file__).resolve().parent
+sys.path.insert(0, str(API))
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from gen import base  # noqa: E402
-
-
-def load(name: str):
-    with open(HERE / name, encoding="utf-8") as file:
-        return yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+from gen import build, model, repo  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2 or arguments[0] != "build":
-        print(__doc__, file=sys.stderr)
-        return 2
-    base.write(load("constants.yaml"), load("knobs.yaml"), Path(arguments[1]))
+    match arguments:
+        case ["build", directory]:
+            build.write(model.read(API), Path(directory))
+        case ["repo"]:
+            repo.write(model.read(API), API, API.parent)
+        case ["repo", directory]:
+            repo.write(model.read(API), API, Path(directory))
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
     return 0
 
 

@@ -1,0 +1,13 @@
+"""Everything that goes into a build directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import base, impl
+from .model import Tables
+
+
+def write(tables: Tables, root: Path) -> None:
+    base.write(tables.constants, tables.knobs, root)
+    impl.write(tables, root / "bind")

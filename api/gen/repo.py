@@ -1,0 +1,13 @@
+"""The generated files that are committed; tests/codegen regenerates and compares them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import header
+from .files import put
+from .model import Tables
+
+
+def write(tables: Tables, api: Path, root: Path) -> None:
+    put(root / "include/mpi.h", header.render(tables, api / "templates/mpi.h"))
