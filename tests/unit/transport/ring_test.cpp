@@ -1,0 +1,117 @@
+// The ring: order, contents, back-pressure and wrap-around, with a producer and a consumer on two threads.
+#include "transport/shm/ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace hr::transport::shm {
+namespace {
+
+constexpr std::size_t kPayload = 16384;
+
+struct RingFixture : testing::Test {
+  RingFixture() {
+    memory = static_cast<RingMemory*>(std::aligned_alloc(4096, ring_footprint(kPayload)));
+    std::memset(static_cast<void*>(memory), 0, sizeof(RingMemory));
+    // Stale bytes must never be taken for a message.
+    std::memset(memory->payload(), 0xff, kPayload);
+  }
+  ~RingFixture() override { std::free(memory); }
+  RingMemory* memory;
+};
+
+struct Arrived {
+  Header header;
+  std::vector<std::byte> payload;
+};
+std::vector<Arrived> arrived;
+
+void collect(int /*from*/, const Header& header, const std::byte* payload, std::size_t bytes) {
+  arrived.push_back({header, std::vector<std::byte>(payload, payload + bytes)});
+}
+
+std::byte pattern(std::uint64_t message, std::size_t at) { return static_cast<std::byte>(message * 31 + at * 7 + 1); }
+
+std::vector<std::byte> make_payload(std::uint64_t message, std::size_t bytes) {
+  std::vector<std::byte> payload(bytes);
+  for (std::size_t at = 0; at < bytes; ++at) payload[at] = pattern(message, at);
+  return payload;
+}
+
+TEST_F(RingFixture, EmptyRingIsNotReady) {
+  const Consumer consumer(memory, kPayload);
+  EXPECT_FALSE(consumer.ready());
+}
+
+TEST_F(RingFixture, CellsRunOutAndComeBack) {
+  Producer producer(memory, kPayload);
+  Consumer consumer(memory, kPayload);
+  for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_TRUE(producer.send({{i, 0, 0}}, &i, sizeof i));
+  const std::uint64_t extra = 7;
+  EXPECT_FALSE(producer.send({{0, 0, 0}}, &extra, sizeof extra));
+  EXPECT_EQ(producer.reserve(8), nullptr);
+  arrived.clear();
+  consumer.take(3, collect);
+  EXPECT_TRUE(producer.send({{kCells, 0, 0}}, &extra, sizeof extra));
+  while (consumer.ready()) consumer.take(3, collect);
+  ASSERT_EQ(arrived.size(), kCells + 1);
+  for (std::uint64_t i = 0; i <= kCells; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
+}
+
+TEST_F(RingFixture, PayloadSpaceRunsOut) {
+  Producer producer(memory, kPayload);
+  Consumer consumer(memory, kPayload);
+  const auto half = make_payload(1, kPayload / 2);
+  EXPECT_TRUE(producer.send({{0, 0, 0}}, half.data(), half.size()));
+  EXPECT_TRUE(producer.send({{1, 0, 0}}, half.data(), half.size()));
+  EXPECT_FALSE(producer.send({{2, 0, 0}}, half.data(), 64));
+  arrived.clear();
+  consumer.take(0, collect);
+  EXPECT_TRUE(producer.send({{2, 0, 0}}, half.data(), half.size()));
+}
+
+TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
+  const unsigned seed = std::random_device{}();
+  RecordProperty("seed", static_cast<int>(seed));
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  constexpr std::uint64_t kMessages = 20000;
+  std::mt19937 sizes(seed);
+  std::vector<std::size_t> size_of(kMessages);
+  for (auto& size : size_of) size = sizes() % 4 == 0 ? sizes() % (kPayload / 2) : sizes() % 80;
+
+  std::thread sender([&] {
+    Producer producer(memory, kPayload);
+    for (std::uint64_t i = 0; i < kMessages; ++i) {
+      const auto payload = make_payload(i, size_of[i]);
+      const Header header{{i, ~i, size_of[i]}};
+      if (i % 3 == 0) {
+        std::byte* slot = nullptr;
+        while ((slot = producer.reserve(payload.size())) == nullptr) std::this_thread::yield();
+        if (!payload.empty()) std::memcpy(slot, payload.data(), payload.size());
+        producer.commit(header);
+      } else {
+        while (!producer.send(header, payload.data(), payload.size())) std::this_thread::yield();
+      }
+    }
+  });
+  Consumer consumer(memory, kPayload);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    while (!consumer.ready()) std::this_thread::yield();
+    arrived.clear();
+    consumer.take(0, collect);
+    ASSERT_EQ(arrived.size(), 1U);
+    ASSERT_EQ(arrived[0].header.words[0], i);
+    ASSERT_EQ(arrived[0].header.words[1], ~i);
+    ASSERT_EQ(arrived[0].payload, make_payload(i, size_of[i])) << "message " << i;
+  }
+  sender.join();
+  EXPECT_FALSE(consumer.ready());
+}
+
+}  // namespace
+}  // namespace hr::transport::shm
