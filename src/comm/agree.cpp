@@ -138,6 +138,22 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
   co_return kOk;
 }
 
+p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag, const std::vector<std::byte>* own,
+                         std::vector<std::byte>* other) {
+  const std::uint64_t own_length = own->size();
+  std::uint64_t other_length = 0;
+  p2p::Task lengths = exchange(own_proc, other_proc, context, tag, &own_length, &other_length, sizeof own_length);
+  HR_CO_TRY(co_await lengths);
+  other->resize(other_length);
+  const int procs[2] = {own_proc, other_proc};
+  const Members members{procs, 2, 0, context, tag};
+  p2p::Requests<2> requests;
+  HR_CO_TRY(post_receive(members, 1, other->data(), other->size(), requests.next()));
+  HR_CO_TRY(post_send(members, 1, own->data(), own->size(), requests.next()));
+  HR_CO_TRY(co_await requests.all());
+  co_return kOk;
+}
+
 int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed) noexcept {
   // FNV-1a, folded to 31 bits.
   std::uint64_t hash = 0xcbf29ce484222325 ^ seed;

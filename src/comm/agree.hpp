@@ -40,6 +40,10 @@ p2p::Task allgather_blobs(Members members, const std::vector<std::byte>* own,
 p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag, const void* own, void* other,
                    std::size_t bytes);
 
+// The same for data whose length the other side does not know.
+p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag, const std::vector<std::byte>* own,
+                         std::vector<std::byte>* other);
+
 // A non-negative tag made of any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
 

@@ -1,0 +1,46 @@
+// What the constructors of communicators share. Internal to comm/.
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/context.hpp"
+
+namespace hr::comm {
+
+// The processes that take part in a collective creation from `comm`, in an order on which all of them agree: the local
+// group, or both groups of an intercommunicator, the one with the smaller first process first.
+class Participants {
+ public:
+  explicit Participants(const Communicator& comm);
+  // The members and the tag of the next creation from `comm`; counts it.
+  [[nodiscard]] Members next_creation(Communicator& comm) const;
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(procs_.size()); }
+  [[nodiscard]] int me() const noexcept { return me_; }
+  [[nodiscard]] int proc(int index) const noexcept { return procs_[static_cast<std::size_t>(index)]; }
+  // Whether a participant is in this process's own group.
+  [[nodiscard]] bool on_own_side(int index) const noexcept { return (index < first_size_) == own_is_first_; }
+
+ private:
+  std::vector<int> procs_;
+  int me_ = 0;
+  int first_size_ = 0;
+  bool own_is_first_ = true;
+};
+
+// A communicator without context. `remote` may be empty.
+Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
+
+// Agrees on the context of `result` and stores it. An empty `result` takes part without taking.
+Status agree(const Members& members, const Ref<Communicator>& result);
+
+// MPI_ERR_ARG: longer than MPI_MAX_STRINGTAG_LEN.
+Status check_stringtag(const char* stringtag);
+// The members of a group that meet without a parent communicator, told apart by the group and a tag string.
+Members bootstrap_members(const Group& group, const char* stringtag);
+
+// For functions that make sense on intracommunicators only.
+Status check_intra(const Communicator& comm);
+Status check_no_room(const Ref<Communicator>& made);
+
+}  // namespace hr::comm

@@ -1,0 +1,112 @@
+#include "comm/communicator.hpp"
+
+#include <array>
+
+#include "base/abi.hpp"
+#include "boot/boot.hpp"
+#include "comm/assemble.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/request.hpp"
+
+namespace hr::comm {
+
+namespace {
+
+Communicator* world_comm = nullptr;
+Communicator* self_comm = nullptr;
+
+Communicator* make_predefined(std::vector<int> procs, std::uint32_t number, std::uintptr_t handle, const char* name) {
+  const Ref<Errhandler> fatal = Ref<Errhandler>::share(predefined_errhandler(abi::kErrorsAreFatal));
+  Ref<Communicator> made = assemble(make_group(std::move(procs)), {}, fatal);
+  made->context_ = number * kContextSpacing;
+  made->name_ = name;
+  made->set_predefined_handle(handle);
+  return made.detach();
+}
+
+bool has_pending_operations(const Communicator& comm) {
+  bool found = false;
+  Arena<p2p::Request>::instance().for_each([&](const p2p::Request& request) {
+    found |= request.communicator_ == &comm && request.active() && !request.complete();
+  });
+  return found;
+}
+
+// The hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.
+constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                                                   "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+
+}  // namespace
+
+Communicator::~Communicator() {
+  if (context_ != 0) release_context(context_);
+}
+
+Communicator* world() noexcept { return world_comm; }
+Communicator* self() noexcept { return self_comm; }
+
+Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept {
+  if (abi_value == abi::kCommWorld) return world_comm;
+  return abi_value == abi::kCommSelf ? self_comm : nullptr;
+}
+
+Status init() {
+  const boot::Identity& identity = boot::identity();
+  std::vector<int> all(static_cast<std::size_t>(identity.size));
+  for (std::size_t proc = 0; proc < all.size(); ++proc) all[proc] = static_cast<int>(proc);
+  world_comm = make_predefined(std::move(all), kWorldNumber, abi::kCommWorld, "MPI_COMM_WORLD");
+  self_comm = make_predefined({identity.rank}, kSelfNumber, abi::kCommSelf, "MPI_COMM_SELF");
+  return kOk;
+}
+
+Status delete_predefined_attributes() {
+  HR_TRY(self_comm->attributes_.clear(self_comm->handle()));
+  return world_comm->attributes_.clear(world_comm->handle());
+}
+
+void finalize() {
+  release(std::exchange(self_comm, nullptr));
+  release(std::exchange(world_comm, nullptr));
+}
+
+int compare(const Communicator& a, const Communicator& b) {
+  if (&a == &b) return abi::kIdent;
+  if (a.is_inter() != b.is_inter()) return abi::kUnequal;
+  const int local = compare(*a.local_, *b.local_);
+  const int remote = a.is_inter() ? compare(*a.remote_, *b.remote_) : abi::kIdent;
+  if (local == abi::kUnequal || remote == abi::kUnequal) return abi::kUnequal;
+  return local == abi::kIdent && remote == abi::kIdent ? abi::kCongruent : abi::kSimilar;
+}
+
+Status free(Communicator& comm) {
+  if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
+  HR_TRY(comm.attributes_.clear(comm.handle()));
+  release(&comm);
+  return kOk;
+}
+
+Status disconnect(Communicator& comm) {
+  if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
+  p2p::wait_until([&comm] { return !has_pending_operations(comm); });
+  return free(comm);
+}
+
+void set_info(Communicator& comm, const Info* hints) {
+  if (hints == nullptr) return;
+  for (const char* key : kAssertions) {
+    const std::string* value = hints->get(key);
+    if (value == nullptr || (*value != "true" && *value != "false")) continue;
+    if (!comm.info_) comm.info_ = create_info();
+    if (comm.info_) static_cast<void>(comm.info_->set(key, *value));
+  }
+}
+
+Ref<Info> get_info(const Communicator& comm) {
+  Ref<Info> info = create_info();
+  if (!info) return info;
+  for (const char* key : kAssertions) static_cast<void>(info->set(key, "false"));
+  if (comm.info_) info->merge(*comm.info_);
+  return info;
+}
+
+}  // namespace hr::comm

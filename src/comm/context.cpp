@@ -1,0 +1,150 @@
+#include "comm/context.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/lock.hpp"
+#include "comm/communicator.hpp"
+
+namespace hr::comm {
+
+namespace {
+
+constexpr int kWordsPerRound = 64;
+constexpr int kRounds = 16;
+constexpr int kNumbersPerRound = kWordsPerRound * 64;
+
+// 65,536 numbers; a set bit is free.
+class FreeMask {
+ public:
+  FreeMask() noexcept {
+    words_.fill(~std::uint64_t{0});
+    for (const std::uint32_t number : {kBootstrapNumber, kWorldNumber, kSelfNumber}) set(number, false);
+  }
+  [[nodiscard]] bool test(std::uint32_t number) const noexcept { return (words_[number / 64] >> (number % 64) & 1) != 0; }
+  void set(std::uint32_t number, bool free) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+    words_[number / 64] = free ? words_[number / 64] | bit : words_[number / 64] & ~bit;
+  }
+  [[nodiscard]] const std::uint64_t* round(int index) const noexcept { return words_.data() + index * kWordsPerRound; }
+  [[nodiscard]] int used() const noexcept {
+    int free = 0;
+    for (const std::uint64_t word : words_) free += std::popcount(word);
+    return kRounds * kNumbersPerRound - free;
+  }
+
+ private:
+  std::array<std::uint64_t, static_cast<std::size_t>(kRounds) * kWordsPerRound> words_;
+};
+
+FreeMask& free_mask() noexcept {
+  static FreeMask mask;
+  return mask;
+}
+
+int agreements_under_way = 0;
+
+struct CountUnderWay {
+  CountUnderWay() noexcept { ++agreements_under_way; }
+  ~CountUnderWay() { --agreements_under_way; }
+  CountUnderWay(const CountUnderWay&) = delete;
+  CountUnderWay& operator=(const CountUnderWay&) = delete;
+};
+
+// The n-th set bit of the mask; n is less than the number of set bits.
+std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
+  for (std::uint32_t word = 0;; ++word) {
+    const int here = std::popcount(words[word]);
+    if (n >= here) {
+      n -= here;
+      continue;
+    }
+    std::uint64_t rest = words[word];
+    while (n-- > 0) rest &= rest - 1;
+    return word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+  }
+}
+
+// The same on all members, different for agreements that may meet.
+std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std::uint32_t attempt) noexcept {
+  if (attempt == 0) return nth_set(words, 0);
+  int free = 0;
+  for (int i = 0; i < kWordsPerRound; ++i) free += std::popcount(words[i]);
+  std::uint32_t key[3] = {agreement.members.context, static_cast<std::uint32_t>(agreement.members.tag), attempt};
+  if (agreement.remote_leader >= 0) {
+    // The two sides share nothing else.
+    key[0] = agreement.leader_context;
+    key[1] = static_cast<std::uint32_t>(agreement.leader_tag);
+  }
+  return nth_set(words, hash_tag(key, sizeof key) % free);
+}
+
+p2p::Task and_over_all(const Agreement* agreement, std::uint64_t* words, int count) {
+  p2p::Task local = and_reduce(agreement->members, words, count);
+  HR_CO_TRY(co_await local);
+  if (agreement->remote_leader < 0) co_return kOk;
+  if (agreement->members.me == agreement->leader) {
+    std::array<std::uint64_t, kWordsPerRound + 1> theirs;
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::uint64_t);
+    p2p::Task bridge = exchange(agreement->members.procs[agreement->leader], agreement->remote_leader,
+                                agreement->leader_context, agreement->leader_tag, words, theirs.data(), bytes);
+    HR_CO_TRY(co_await bridge);
+    for (int i = 0; i < count; ++i) words[i] &= theirs[static_cast<std::size_t>(i)];
+  }
+  p2p::Task spread =
+      broadcast(agreement->members, agreement->leader, words, static_cast<std::size_t>(count) * sizeof(std::uint64_t));
+  HR_CO_TRY(co_await spread);
+  co_return kOk;
+}
+
+}  // namespace
+
+p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
+  const CountUnderWay under_way;
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    bool found = false;
+    for (int round = 0; round < kRounds && !found; ++round) {
+      std::array<std::uint64_t, kWordsPerRound + 1> words;
+      if (agreement.takes) {
+        std::copy_n(free_mask().round(round), kWordsPerRound, words.begin());
+      } else {
+        words.fill(~std::uint64_t{0});
+      }
+      const bool alone = agreement.blocking && !LibraryLock::enabled() && agreements_under_way == 1;
+      words.back() = alone ? 1 : 0;
+      p2p::Task mask = and_over_all(&agreement, words.data(), kWordsPerRound + 1);
+      HR_CO_TRY(co_await mask);
+      found = std::any_of(words.begin(), words.end() - 1, [](std::uint64_t word) { return word != 0; });
+      if (!found) continue;
+
+      const std::uint32_t number =
+          static_cast<std::uint32_t>(round) * kNumbersPerRound + choose(agreement, words.data(), attempt);
+      const bool reserved = agreement.takes && free_mask().test(number);
+      if (reserved) free_mask().set(number, false);
+      if (words.back() != 0) {
+        *context = number * kContextSpacing;
+        co_return kOk;
+      }
+      std::uint64_t success = reserved || !agreement.takes ? 1 : 0;
+      p2p::Task vote = and_over_all(&agreement, &success, 1);
+      const Status voted = co_await vote;
+      if (voted.ok() && success != 0) {
+        *context = number * kContextSpacing;
+        co_return kOk;
+      }
+      if (reserved) free_mask().set(number, true);
+      HR_CO_TRY(voted);
+    }
+    if (!found) {
+      co_return fail(Errc::kOther, "no context is left that is free on every process (%d of %d are in use here): "
+                                   "free communicators that are not needed", contexts_in_use(), kRounds * kNumbersPerRound);
+    }
+  }
+}
+
+void release_context(std::uint32_t context) noexcept { free_mask().set(context / kContextSpacing, true); }
+
+int contexts_in_use() noexcept { return free_mask().used(); }
+
+}  // namespace hr::comm

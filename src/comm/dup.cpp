@@ -1,0 +1,60 @@
+// MPI_Comm_dup, MPI_Comm_dup_with_info and their non-blocking forms.
+#include "comm/assemble.hpp"
+#include "comm/create.hpp"
+
+namespace hr::comm {
+
+namespace {
+
+Ref<Communicator> copy_of(const Communicator& comm, const Info* hints) {
+  Ref<Communicator> made = assemble(comm.local_, comm.remote_, comm.errhandler_);
+  if (!made) return made;
+  if (comm.topology_) made->topology_ = comm.topology_->clone();
+  set_info(*made, hints);
+  return made;
+}
+
+// What a pending MPI_Comm_idup needs until its agreement is over.
+class PendingDup final : public p2p::TaskResources {
+ public:
+  PendingDup(Communicator& comm, Ref<Communicator> made)
+      : parent(Ref<Communicator>::share(&comm)), made(std::move(made)), participants(comm) {}
+  [[nodiscard]] const char* what() const noexcept override { return "communicator duplication"; }
+
+  Ref<Communicator> parent;
+  Ref<Communicator> made;
+  Participants participants;
+};
+
+}  // namespace
+
+Status dup(Communicator& comm, const Info* hints, Ref<Communicator>* result) {
+  const Participants participants(comm);
+  Ref<Communicator> made = copy_of(comm, hints);
+  HR_TRY(check_no_room(made));
+  HR_TRY(agree(participants.next_creation(comm), made));
+  HR_TRY(comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle()));
+  *result = std::move(made);
+  return kOk;
+}
+
+Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2p::Request** request) {
+  Ref<Communicator> made = copy_of(comm, hints);
+  HR_TRY(check_no_room(made));
+  auto pending = std::make_unique<PendingDup>(comm, made);
+  Agreement agreement;
+  agreement.members = pending->participants.next_creation(comm);
+  agreement.blocking = false;
+  p2p::Task task = agree_on_context(agreement, &made->context_);
+  HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), nullptr, request));
+  const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());
+  if (!copied.ok()) {
+    // The other members count on this one: the agreement goes on, for nobody.
+    release(std::exchange(*request, nullptr));
+    return copied;
+  }
+  *result = std::move(made);
+  return kOk;
+}
+
+}  // namespace hr::comm

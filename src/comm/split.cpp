@@ -1,0 +1,107 @@
+// MPI_Comm_split and MPI_Comm_split_type.
+#include <algorithm>
+
+#include "base/abi.hpp"
+#include "boot/boot.hpp"
+#include "comm/assemble.hpp"
+#include "comm/create.hpp"
+
+namespace hr::comm {
+
+namespace {
+
+struct Choice {
+  int color;
+  int key;
+};
+
+// The participants of one side that chose `color`, by key, then by rank.
+Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side) {
+  std::vector<int> chosen;
+  for (int i = 0; i < participants.size(); ++i) {
+    if (participants.on_own_side(i) == own_side && choices[static_cast<std::size_t>(i)].color == color) {
+      chosen.push_back(i);
+    }
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [&](int a, int b) {
+    return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+  });
+  for (int& entry : chosen) entry = participants.proc(entry);
+  return make_group(std::move(chosen));
+}
+
+int node_of(int proc) {
+  const std::vector<int>& nodes = boot::identity().node_of_rank;
+  return nodes.empty() ? 0 : nodes[static_cast<std::size_t>(proc)];
+}
+
+bool spans_nodes(const Group& group) {
+  return std::any_of(group.procs().begin(), group.procs().end(),
+                     [&](int proc) { return node_of(proc) != node_of(group.proc(0)); });
+}
+
+constexpr const char* kResourceKey = "mpi_hw_resource_type";
+constexpr const char* kSharedMemory = "mpi_shared_memory";
+
+// The color by which a guided split groups this process; MPI_UNDEFINED for a resource that is not known.
+int color_by_resource(const Info* hints, int type) {
+  if (hints == nullptr) return abi::kUndefined;
+  const int proc = boot::identity().rank;
+  const std::string* resource = hints->get(kResourceKey);
+  if (resource != nullptr && *resource == kSharedMemory) return node_of(proc);
+  const std::string* pset = type == abi::kCommTypeResourceGuided ? hints->get("mpi_pset_name") : nullptr;
+  if (pset != nullptr && *pset == "mpi://WORLD") return 0;
+  if (pset != nullptr && *pset == "mpi://SELF") return proc;
+  return abi::kUndefined;
+}
+
+}  // namespace
+
+Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) {
+  if (color < 0 && color != abi::kUndefined) {
+    return fail(Errc::kArg, "color %d is negative and not MPI_UNDEFINED", color);
+  }
+  const Participants participants(comm);
+  const Members members = participants.next_creation(comm);
+  const Choice own{color, key};
+  std::vector<Choice> choices(static_cast<std::size_t>(participants.size()));
+  HR_TRY(p2p::run_blocking(
+      allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(choices.data()))));
+  Ref<Communicator> made;
+  if (color != abi::kUndefined) {
+    Ref<Group> local = side_of(participants, choices, color, true);
+    Ref<Group> remote;
+    if (comm.is_inter()) remote = side_of(participants, choices, color, false);
+    // A color that the other group does not have leads nowhere (section 7.6.2).
+    if (!comm.is_inter() || remote->size() > 0) {
+      made = assemble(std::move(local), std::move(remote), comm.errhandler_);
+      HR_TRY(check_no_room(made));
+    }
+  }
+  HR_TRY(agree(members, made));
+  *result = std::move(made);
+  return kOk;
+}
+
+Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Communicator>* result) {
+  int color = abi::kUndefined;
+  switch (type) {
+    case abi::kUndefined: break;
+    case abi::kCommTypeShared: color = node_of(boot::identity().rank); break;
+    case abi::kCommTypeHwGuided:
+    case abi::kCommTypeResourceGuided: color = color_by_resource(hints, type); break;
+    case abi::kCommTypeHwUnguided:
+      // Each part must be smaller than the whole.
+      if (spans_nodes(*comm.local_)) {
+        color = node_of(boot::identity().rank);
+        if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
+      }
+      break;
+    default: return fail(Errc::kArg, "%d is no MPI_COMM_TYPE_ constant", type);
+  }
+  HR_TRY(split(comm, color, key, result));
+  if (*result && type != abi::kCommTypeHwUnguided) set_info(**result, hints);
+  return kOk;
+}
+
+}  // namespace hr::comm
