@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
 
 DIRECTIONS = ("in", "out", "inout")
-FLAGS = ("in_place", "root_only", "optional")
+FLAGS = ("in_place", "root_only", "optional", "kept")
 
 
 class TableError(Exception):
@@ -36,7 +36,6 @@ class Kind:
     nullable: bool = False
     by_value: bool = False
     array: bool = False
-    pure: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,15 @@ class Function:
     flags: frozenset[str] = frozenset()
     implemented: bool = False
     direct: bool = False         # arguments go to impl unchecked, its result is returned as it is
+    tells_form: bool = False     # impl is told which form was called
 
     @property
     def has_large(self) -> bool:
         return any(p.kind.large for p in self.parameters)
+
+    @property
+    def unlocked(self) -> bool:
+        return "unlocked" in self.flags
 
     @property
     def any_time(self) -> bool:
@@ -179,8 +183,8 @@ def with_overlay(function: Function, overlay: dict) -> Function:
     rule = overlay["implemented"].get(function.chapter, {})
     implemented = matches(function.name, rule.get("functions", [])) and not matches(function.name, rule.get("but", []))
     direct = function.chapter in overlay["direct_chapters"] or function.returns is not None
-    return Function(function.name, function.chapter, function.parameters, function.returns, function.flags,
-                    implemented, direct)
+    tells_form = function.has_large and matches(function.name, overlay["tells_form"])
+    return replace(function, implemented=implemented, direct=direct, tells_form=tells_form)
 
 
 def title_of(path: Path) -> str:

@@ -104,6 +104,8 @@ def impl_prototype(function: Function, large: bool = False) -> str:
     for parameter in impl_parameters(function, large):
         kind = as_in_c(parameter, wide) if function.direct else impl_type(parameter, wide)
         declared.append(declare_pointer(kind, parameter.name))
+    if function.tells_form:
+        declared.append("bool large")
     returns = function.return_type() if function.direct else "Status"
     return f"{returns} {function.impl_name}{'_c' if wide else ''}({', '.join(declared)})"
 
