@@ -18,6 +18,10 @@
 #include "comm/info.hpp"
 #include "comm/topology.hpp"
 
+namespace hr::p2p {
+class BufferPool;
+}
+
 namespace hr::comm {
 
 // What the contexts of one communicator are for, as offsets from context().
@@ -57,6 +61,7 @@ class Communicator final : public Object {
   AttributeSet attributes_;
   std::string name_;
   Ref<Info> info_;                 // the hints in use; null: defaults
+  std::shared_ptr<p2p::BufferPool> buffer_;   // MPI_Comm_attach_buffer; null: never attached
 };
 
 // The predefined communicators; null before initialisation.

@@ -58,7 +58,8 @@ Status create_group(Communicator& comm, const Group& group, int tag, Ref<Communi
   if (group.rank() == abi::kUndefined) return kOk;
   Ref<Communicator> made = assemble(make_group({group.procs().begin(), group.procs().end()}), {}, comm.errhandler_);
   HR_TRY(check_no_room(made));
-  const Members members{group.procs().data(), group.size(), group.rank(), comm.context() + kCreateGroupContext, tag};
+  const Group& own = *made->local_;
+  const Members members{own.procs().data(), own.size(), own.rank(), comm.context() + kCreateGroupContext, tag};
   HR_TRY(agree(members, made));
   *result = std::move(made);
   return kOk;
@@ -73,7 +74,7 @@ Status create_from_group(const Group& group, const char* stringtag, const Info* 
   Ref<Communicator> made =
       assemble(make_group({group.procs().begin(), group.procs().end()}), {}, Ref<Errhandler>::share(&errhandler));
   HR_TRY(check_no_room(made));
-  HR_TRY(agree(bootstrap_members(group, stringtag), made));
+  HR_TRY(agree(bootstrap_members(*made->local_, stringtag), made));
   set_info(*made, hints);
   *result = std::move(made);
   return kOk;

@@ -3,6 +3,7 @@
 // Owner: reference counted, from MPI_Session_init to MPI_Session_finalize. Threads: library lock.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "comm/errhandler.hpp"
 #include "comm/group.hpp"
 #include "comm/info.hpp"
+
+namespace hr::p2p {
+class BufferPool;
+}
 
 namespace hr::comm {
 
@@ -21,6 +26,7 @@ class Session final : public Object {
       : Object(kKind), errhandler_(std::move(errhandler)), thread_level_(std::move(thread_level)) {}
 
   Ref<Errhandler> errhandler_;
+  std::shared_ptr<p2p::BufferPool> buffer_;   // MPI_Session_attach_buffer; null: never attached
   std::string thread_level_;   // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
 };
 

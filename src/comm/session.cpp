@@ -1,0 +1,66 @@
+#include "comm/session.hpp"
+
+#include <array>
+#include <utility>
+#include <numeric>
+
+#include "boot/boot.hpp"
+
+namespace hr::comm {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kPsets = {"mpi://WORLD", "mpi://SELF"};
+
+std::vector<int> procs_of(std::size_t pset) {
+  if (pset == 1) return {boot::identity().rank};
+  std::vector<int> procs(static_cast<std::size_t>(boot::identity().size));
+  std::iota(procs.begin(), procs.end(), 0);
+  return procs;
+}
+
+Status find_pset(std::string_view name, std::size_t* index) {
+  for (std::size_t i = 0; i < kPsets.size(); ++i) {
+    if (kPsets[i] == name) {
+      *index = i;
+      return kOk;
+    }
+  }
+  return fail(Errc::kArg, "there is no process set '%.*s': mpi://WORLD and mpi://SELF exist",
+              static_cast<int>(name.size()), name.data());
+}
+
+}  // namespace
+
+int number_of_psets() noexcept { return static_cast<int>(kPsets.size()); }
+
+Status pset_name(int n, std::string_view* name) {
+  if (n < 0 || n >= number_of_psets()) {
+    return fail(Errc::kArg, "there is no process set number %d: there are %d", n, number_of_psets());
+  }
+  *name = kPsets[static_cast<std::size_t>(n)];
+  return kOk;
+}
+
+Status pset_group(std::string_view name, Ref<Group>* group) {
+  std::size_t pset = 0;
+  HR_TRY(find_pset(name, &pset));
+  *group = make_group(procs_of(pset));
+  return kOk;
+}
+
+Status pset_info(std::string_view name, Ref<Info>* info) {
+  std::size_t pset = 0;
+  HR_TRY(find_pset(name, &pset));
+  *info = create_info();
+  if (!*info) return fail(Errc::kNoMem, "no room for another info object");
+  return (*info)->set("mpi_size", std::to_string(procs_of(pset).size()));
+}
+
+Ref<Info> session_info(const Session& session) {
+  Ref<Info> info = create_info();
+  if (info && !session.thread_level_.empty()) static_cast<void>(info->set("thread_level", session.thread_level_));
+  return info;
+}
+
+}  // namespace hr::comm
