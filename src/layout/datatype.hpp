@@ -2,7 +2,8 @@
 // of the constructor that made it (envelope, contents).
 //
 // Owner: reference counted; a derived type holds references to the types it was made from; a pending
-// communication holds one to its type, so MPI_Type_free may come first (section 5.1.9).
+// communication holds one to its type, so MPI_Type_free may come first (section 5.1.9). Predefined types live
+// for the whole process.
 // Threads: immutable once committed, apart from name and attributes (library lock).
 #pragma once
 
@@ -14,6 +15,9 @@
 #include "base/count.hpp"
 #include "base/object.hpp"
 #include "base/status.hpp"
+#include "layout/basic.hpp"
+#include "layout/canonical.hpp"
+#include "layout/typemap.hpp"
 
 namespace hr {
 class AttributeSet;
@@ -21,10 +25,17 @@ class AttributeSet;
 
 namespace hr::layout {
 
-class Layout;   // canonical layout: layout/canonical.hpp
+class Datatype;
 
-// What a predefined type's bytes mean; pairs are the MINLOC/MAXLOC types. kNone for derived types.
-enum class Basic : std::uint8_t;   // layout/basic.hpp
+// The call that constructed a type, in the form that MPI_Type_get_contents gives it back (section 5.1.13).
+// Counts of a large-count (_c) constructor stand in `counts`, those of a plain one in `integers`/`addresses`.
+struct Contents {
+  int combiner = 0;  // MPI_COMBINER_*
+  std::vector<int> integers;
+  std::vector<Count> addresses;
+  std::vector<Count> counts;
+  std::vector<Ref<Datatype>> types;
+};
 
 class Datatype final : public Object {
  public:
@@ -37,18 +48,33 @@ class Datatype final : public Object {
   [[nodiscard]] Count true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] Count true_extent() const noexcept { return true_extent_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
+  // The representation of a predefined type (also of an unnamed one, MPI_Type_create_f90_*); kNone when derived.
   [[nodiscard]] Basic basic() const noexcept { return basic_; }
+  // The predefined type that every element of the typemap is; nullptr for mixtures (and for pairs of two types).
+  [[nodiscard]] const BasicType* uniform() const noexcept { return map_->uniform; }
   // One element is one run of bytes without holes (at true_lb).
   [[nodiscard]] bool one_run() const noexcept { return one_run_; }
   // `count` elements are one run of bytes: what make_view() asks.
   [[nodiscard]] bool contiguous(Count count) const noexcept { return one_run_ && (count <= 1 || extent_ == size_); }
   // Valid once committed.
   [[nodiscard]] const Layout& layout() const noexcept { return *layout_; }
+  [[nodiscard]] const Typemap& typemap() const noexcept { return *map_; }
+  [[nodiscard]] const TypemapRef& typemap_ref() const noexcept { return map_; }
+
+  // Envelope and contents. A predefined type has MPI_COMBINER_NAMED and nothing else, an unnamed predefined one
+  // (f90) its combiner and integers.
+  [[nodiscard]] const Contents& contents() const noexcept { return contents_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  // Makes the canonical layout. Committing twice is allowed (section 5.1.9).
+  // Errors: MPI_ERR_NO_MEM when the type has more separate runs than can be listed.
+  Status commit();
 
   Datatype() noexcept;
+  explicit Datatype(const BasicType& type);  // predefined, committed
   ~Datatype();
 
-  // The fields below are written by the constructors in layout/constructors*.cpp, before publication only.
+  // The fields below are written by the constructors (constructors.cpp), before publication only.
   Count size_ = 0;
   Count lb_ = 0;
   Count extent_ = 0;
@@ -56,11 +82,16 @@ class Datatype final : public Object {
   Count true_extent_ = 0;
   bool committed_ = false;
   bool one_run_ = false;
-  Basic basic_{};
+  Basic basic_ = Basic::kNone;
+  const BasicType* row_ = nullptr;  // predefined types (unnamed ones too): the row in the table
   std::shared_ptr<const Layout> layout_;
-  // (the owner of this layer adds: typemap tree / signature, envelope, name, attributes)
+  TypemapRef map_;
+  Contents contents_;
   std::string name_;
-  std::unique_ptr<AttributeSet> attributes_;
+  std::unique_ptr<AttributeSet> attributes_;  // cleared by MPI_Type_free; null until the first one is set
+
+  // Sets the typemap and the facts that follow from it: everything above up to one_run_.
+  void set_typemap(TypemapRef map);
 };
 
 }  // namespace hr::layout

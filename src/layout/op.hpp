@@ -35,8 +35,9 @@ class Op final : public Object {
 // MPI_ERR_OP when the predefined operation is not defined for the type (table of section 6.9.2).
 Status check_op(const Op& op, const Datatype& type);
 
-// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in host memory. Predefined operations accept
-// basic types and derived types made of equal basic elements where the standard allows.
+// inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can touch, not
+// overlapping. Predefined operations accept predefined types (MPI_ERR_OP otherwise), a user's whatever it was made
+// for; MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
 
 // The predefined operation behind an ABI constant (0x20..0x3f); nullptr for MPI_OP_NULL and unknown values.

@@ -23,8 +23,11 @@ struct View {
   std::size_t packed = 0;         // count * type->size(), in bytes
   bool contiguous = false;        // the data is one run of `packed` bytes at data()
 
-  // First byte of the data of a contiguous view.
-  [[nodiscard]] std::byte* data() const noexcept { return address + type->true_lb(); }
+  // First byte of the data of a contiguous view. By integers: `address` may be MPI_BOTTOM.
+  [[nodiscard]] std::byte* data() const noexcept {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
+                                        static_cast<std::uintptr_t>(type->true_lb()));
+  }
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
 };
 

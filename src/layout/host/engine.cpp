@@ -1,0 +1,233 @@
+#include "layout/host/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "layout/host/cursor.hpp"
+#include "layout/host/kernels.hpp"
+
+namespace hr::layout::host {
+namespace {
+
+// Patterns of few blocks are moved block by block over this many patterns, so that each inner loop moves runs of
+// one length; the chunk stays in the first-level cache.
+constexpr Count kChunk = 128;
+constexpr std::size_t kFewBlocks = 8;
+// A pattern is worth this only when its runs are short; long runs are one memcpy each anyway.
+constexpr Count kShortPattern = 512;
+
+// Copies between typed and packed memory in the direction that kPack says.
+template <bool kPack>
+struct Direction {
+  using Packed = std::conditional_t<kPack, std::byte*, const std::byte*>;
+
+  static void run(std::byte* typed, Packed packed, std::size_t length) {
+    if constexpr (kPack) {
+      copy_run(packed, typed, length);
+    } else {
+      copy_run(typed, packed, length);
+    }
+  }
+  static void plane(std::size_t length, std::byte* typed, Packed packed, Count n1, Count n0, Count stride1,
+                    Count stride0, Count packed1, Count packed0) {
+    if constexpr (kPack) {
+      copy_2d(length, packed, typed, {n1, n0, packed1, packed0, stride1, stride0});
+    } else {
+      copy_2d(length, typed, packed, {n1, n0, stride1, stride0, packed1, packed0});
+    }
+  }
+  template <class Run>
+  static void one(const Run& run, std::byte* typed, Packed packed) {
+    if constexpr (kPack) {
+      run(packed, typed);
+    } else {
+      run(typed, packed);
+    }
+  }
+};
+
+template <bool kPack>
+class Mover {
+  using To = Direction<kPack>;
+  using Packed = typename To::Packed;
+
+ public:
+  Mover(const Shape& shape, const std::byte* base) : shape_(shape), base_(base) {}
+
+  void move(std::size_t offset, std::size_t bytes, Packed packed) {
+    if (bytes == 0) return;
+    if (shape_.form == Form::kContiguous) {
+      To::run(at(base_, shape_.offset + static_cast<Count>(offset)), packed, bytes);
+      return;
+    }
+    const auto pattern = static_cast<std::size_t>(shape_.pattern);
+    Cursor cursor(shape_, static_cast<Count>(offset / pattern));
+    if (const std::size_t inside = offset % pattern; inside != 0) {
+      const std::size_t length = std::min(bytes, pattern - inside);
+      partial(cursor.offset(), inside, length, packed);
+      cursor.advance(1);
+      packed += length;
+      bytes -= length;
+    }
+    const auto whole = static_cast<Count>(bytes / pattern);
+    packed = patterns(cursor, whole, packed);
+    if (const std::size_t rest = bytes % pattern; rest != 0) partial(cursor.offset(), 0, rest, packed);
+  }
+
+ private:
+  // `count` whole patterns from the cursor on.
+  Packed patterns(Cursor& cursor, Count count, Packed packed) {
+    const Count stride0 = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].stride : 0;
+    const Count stride1 = shape_.ndims > 1 ? shape_.dims[shape_.ndims - 2].stride : 0;
+    const Count row = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].count : 1;
+    while (count > 0) {
+      const Count rows = std::min(cursor.rows_left(), count / row);
+      const Count n1 = rows > 0 ? rows : 1;
+      const Count n0 = rows > 0 ? row : std::min(cursor.row_left(), count);
+      if (shape_.form == Form::kStrided) {
+        To::plane(static_cast<std::size_t>(shape_.run), at(base_, cursor.offset() + shape_.offset), packed, n1, n0,
+                  stride1, stride0, n0 * shape_.run, shape_.run);
+      } else {
+        for (Count i = 0; i < n1; ++i) {
+          block_row(cursor.offset() + i * stride1, stride0, n0, packed + i * n0 * shape_.pattern);
+        }
+      }
+      packed += n1 * n0 * shape_.pattern;
+      count -= n1 * n0;
+      if (rows > 0) {
+        cursor.advance_rows(rows);
+      } else {
+        cursor.advance(n0);
+      }
+    }
+    return packed;
+  }
+
+  // `n` patterns of blocks, `stride` apart.
+  void block_row(Count origin, Count stride, Count n, Packed packed) {
+    const Layout& layout = *shape_.layout;
+    const std::size_t blocks = layout.blocks.size();
+    if (n >= 4 && blocks <= kFewBlocks && shape_.pattern <= kShortPattern) {
+      for (Count done = 0; done < n; done += kChunk) {
+        const Count some = std::min(kChunk, n - done);
+        for (std::size_t i = 0; i < blocks; ++i) {
+          const Block& block = layout.blocks[i];
+          To::plane(static_cast<std::size_t>(block.length), at(base_, origin + done * stride + block.offset),
+                    packed + done * shape_.pattern + layout.prefix[i], 1, some, 0, stride, 0, shape_.pattern);
+        }
+      }
+      return;
+    }
+    for (Count i = 0; i < n; ++i) block_list(origin + i * stride, 0, blocks, packed + i * shape_.pattern);
+  }
+
+  // Blocks [first, last) of one pattern, whole.
+  void block_list(Count origin, std::size_t first, std::size_t last, Packed packed) {
+    const Layout& layout = *shape_.layout;
+    const Block* blocks = layout.blocks.data();
+    if (layout.uniform != 0) {
+      with_run(static_cast<std::size_t>(layout.uniform), [&](const auto& run) {
+        const std::byte* pattern = at(base_, origin);
+        for (std::size_t i = first; i < last; ++i) {
+          To::one(run, at(pattern, blocks[i].offset), packed);
+          packed += layout.uniform;
+        }
+      });
+      return;
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      To::run(at(base_, origin + blocks[i].offset), packed, static_cast<std::size_t>(blocks[i].length));
+      packed += blocks[i].length;
+    }
+  }
+
+  // `length` bytes of one pattern, from its byte `inside` on.
+  void partial(Count origin, std::size_t inside, std::size_t length, Packed packed) {
+    if (shape_.form == Form::kStrided) {
+      To::run(at(base_, origin + shape_.offset + static_cast<Count>(inside)), packed, length);
+      return;
+    }
+    const Layout& layout = *shape_.layout;
+    const auto block_of = [&](std::size_t position) {
+      if (layout.uniform != 0) return position / static_cast<std::size_t>(layout.uniform);
+      const auto& prefix = layout.prefix;
+      return static_cast<std::size_t>(
+          std::upper_bound(prefix.begin(), prefix.end(), static_cast<Count>(position)) - prefix.begin() - 1);
+    };
+    const std::size_t first = block_of(inside);
+    const std::size_t end = inside + length;
+    const std::size_t last = block_of(end);  // holds the first byte not moved; blocks.size() at the pattern's end
+    const auto start_of = [&](std::size_t block) { return static_cast<std::size_t>(layout.prefix[block]); };
+    const auto address = [&](std::size_t block, std::size_t skip) {
+      return at(base_, origin + layout.blocks[block].offset + static_cast<Count>(skip));
+    };
+    std::size_t whole = first;
+    if (const std::size_t skip = inside - start_of(first); skip != 0 || first == last) {
+      const std::size_t stop = std::min(end, start_of(first + 1));
+      if (stop > inside) To::run(address(first, skip), packed, stop - inside);
+      packed += stop - inside;
+      whole = first + 1;
+      if (first == last) return;
+    }
+    block_list(origin, whole, last, packed);
+    packed += layout.prefix[last] - layout.prefix[whole];
+    if (end > start_of(last)) To::run(address(last, 0), packed, end - start_of(last));
+  }
+
+  const Shape& shape_;
+  const std::byte* base_;
+};
+
+// The same runs in the same dims on both sides, whole: loops over both with no packed form between.
+bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte* to, std::size_t bytes) {
+  if (a.form != Form::kStrided || b.form != Form::kStrided || a.run != b.run || a.ndims != b.ndims) return false;
+  if (bytes != static_cast<std::size_t>(a.total) || a.total != b.total) return false;
+  for (int i = 0; i < a.ndims; ++i) {
+    if (a.dims[i].count != b.dims[i].count) return false;
+  }
+  const int inner = a.ndims - 1;
+  Plane plane{1, a.dims[inner].count, 0, b.dims[inner].stride, 0, a.dims[inner].stride};
+  if (inner > 0) {
+    plane.n1 = a.dims[inner - 1].count;
+    plane.to_stride1 = b.dims[inner - 1].stride;
+    plane.from_stride1 = a.dims[inner - 1].stride;
+  }
+  const Count planes = a.total / a.run / (plane.n1 * plane.n0);
+  Cursor source(a, 0);
+  Cursor target(b, 0);
+  for (Count i = 0; i < planes; ++i) {
+    copy_2d(static_cast<std::size_t>(a.run), at(to, target.offset() + b.offset), at(from, source.offset() + a.offset),
+            plane);
+    if (inner > 0) {
+      source.advance_rows(plane.n1);
+      target.advance_rows(plane.n1);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void pack(const Shape& shape, const std::byte* base, std::size_t offset, std::size_t bytes, std::byte* to) {
+  Mover<true>(shape, base).move(offset, bytes, to);
+}
+
+void unpack(const Shape& shape, std::byte* base, std::size_t offset, std::size_t bytes, const std::byte* from) {
+  Mover<false>(shape, base).move(offset, bytes, from);
+}
+
+void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape, std::byte* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to_shape.form == Form::kContiguous) return pack(from_shape, from, 0, bytes, at(to, to_shape.offset));
+  if (from_shape.form == Form::kContiguous) return unpack(to_shape, to, 0, bytes, at(from, from_shape.offset));
+  if (copy_alike(from_shape, from, to_shape, to, bytes)) return;
+  // Through the first-level cache: two specialised loops a piece beat one that follows two shapes run by run.
+  alignas(64) std::byte piece[8192];
+  for (std::size_t done = 0; done < bytes; done += sizeof piece) {
+    const std::size_t length = std::min(sizeof piece, bytes - done);
+    pack(from_shape, from, done, length, piece);
+    unpack(to_shape, to, done, length, piece);
+  }
+}
+
+}  // namespace hr::layout::host

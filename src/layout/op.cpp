@@ -1,0 +1,113 @@
+#include "layout/op.hpp"
+
+#include <array>
+
+#include "base/abi.hpp"
+#include "layout/reduce/kernels.hpp"
+#include "layout/view.hpp"
+
+namespace hr::layout {
+namespace {
+
+struct OpRow {
+  std::uintptr_t abi;
+  OpKind kind;
+  const char* name;
+  unsigned groups;  // bit set of BasicGroup
+};
+
+constexpr unsigned bit(BasicGroup group) { return 1U << static_cast<unsigned>(group); }
+
+constexpr unsigned kIntegers = bit(BasicGroup::kCInteger) | bit(BasicGroup::kFortranInteger) |
+                               bit(BasicGroup::kMultiLanguage);
+constexpr unsigned kOrdered = kIntegers | bit(BasicGroup::kFloating);
+constexpr unsigned kNumbers = kOrdered | bit(BasicGroup::kComplex);
+constexpr unsigned kTruths = bit(BasicGroup::kCInteger) | bit(BasicGroup::kMultiLanguage) | bit(BasicGroup::kLogical);
+constexpr unsigned kBits = kIntegers | bit(BasicGroup::kByte);
+constexpr unsigned kPairs = bit(BasicGroup::kPair);
+
+// The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP belong to the accumulate functions only.
+constexpr OpRow kOps[] = {
+    {abi::kSum, OpKind::kSum, "MPI_SUM", kNumbers},     {abi::kMin, OpKind::kMin, "MPI_MIN", kOrdered},
+    {abi::kMax, OpKind::kMax, "MPI_MAX", kOrdered},     {abi::kProd, OpKind::kProd, "MPI_PROD", kNumbers},
+    {abi::kBand, OpKind::kBand, "MPI_BAND", kBits},     {abi::kBor, OpKind::kBor, "MPI_BOR", kBits},
+    {abi::kBxor, OpKind::kBxor, "MPI_BXOR", kBits},     {abi::kLand, OpKind::kLand, "MPI_LAND", kTruths},
+    {abi::kLor, OpKind::kLor, "MPI_LOR", kTruths},      {abi::kLxor, OpKind::kLxor, "MPI_LXOR", kTruths},
+    {abi::kMinloc, OpKind::kMinloc, "MPI_MINLOC", kPairs}, {abi::kMaxloc, OpKind::kMaxloc, "MPI_MAXLOC", kPairs},
+    {abi::kReplace, OpKind::kReplace, "MPI_REPLACE", 0}, {abi::kNoOp, OpKind::kNoOp, "MPI_NO_OP", 0},
+};
+
+constexpr std::uintptr_t kFirst = abi::kOpNull;
+
+class PredefinedOps {
+ public:
+  PredefinedOps() {
+    for (const OpRow& row : kOps) {
+      Op* op = new Op(row.kind, row.kind != OpKind::kReplace && row.kind != OpKind::kNoOp);
+      op->set_predefined_handle(row.abi);
+      ops_[row.abi - kFirst] = op;
+      rows_[static_cast<std::size_t>(row.kind)] = &row;
+    }
+  }
+  [[nodiscard]] Op* find(std::uintptr_t abi_value) const noexcept {
+    const std::uintptr_t slot = abi_value - kFirst;
+    return slot < ops_.size() ? ops_[slot] : nullptr;
+  }
+  [[nodiscard]] const OpRow& row(OpKind kind) const noexcept { return *rows_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  std::array<Op*, 0x20> ops_{};  // live as long as the process
+  std::array<const OpRow*, 0x20> rows_{};
+};
+
+const PredefinedOps& predefined_ops() noexcept {
+  static const PredefinedOps ops;
+  return ops;
+}
+
+[[gnu::cold]] Status not_defined(const Op& op, const Datatype& type) {
+  const char* name = predefined_ops().row(op.kind()).name;
+  if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) {
+    return fail(Errc::kOp, "%s is for MPI_Accumulate and its siblings, not for reductions", name);
+  }
+  if (type.row_ == nullptr) {
+    return fail(Errc::kOp, "%s is not defined for derived datatypes; use a predefined one or make an operation with "
+                "MPI_Op_create", name);
+  }
+  return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
+}
+
+}  // namespace
+
+Op* predefined_op(std::uintptr_t abi_value) noexcept { return predefined_ops().find(abi_value); }
+
+Status check_op(const Op& op, const Datatype& type) {
+  if (op.kind() == OpKind::kUser) return kOk;
+  const unsigned groups = predefined_ops().row(op.kind()).groups;
+  if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]] return kOk;
+  return not_defined(op, type);
+}
+
+Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type) {
+  if (count <= 0) return kOk;
+  switch (op.kind()) {
+    case OpKind::kUser:
+      return op.user_(in, inout, count, type);
+    case OpKind::kNoOp:
+      return kOk;
+    case OpKind::kReplace: {
+      View from, to;
+      HR_TRY(make_view(in, count, type, &from));
+      HR_TRY(make_view(inout, count, type, &to));
+      return copy(from, to);
+    }
+    default:
+      break;
+  }
+  const reduce::Kernel kernel = reduce::find_kernel(op.kind(), type.basic());
+  if (kernel == nullptr) [[unlikely]] return not_defined(op, type);
+  kernel(in, inout, static_cast<std::size_t>(count));
+  return kOk;
+}
+
+}  // namespace hr::layout

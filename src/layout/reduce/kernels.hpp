@@ -1,0 +1,35 @@
+// Kernels of the predefined reductions: inout[i] = in[i] op inout[i] over arrays of one representation.
+//
+// Each file of this folder instantiates one family of types and gives a list of records; find_kernel() looks them
+// up in a table made of all lists. A new representation is one more file and one line in table.cpp.
+// The two arrays do not overlap. Threads: any; no state.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "layout/basic.hpp"
+#include "layout/op.hpp"
+
+namespace hr::layout::reduce {
+
+using Kernel = void (*)(const void* in, void* inout, std::size_t count);
+
+struct KernelRecord {
+  OpKind op;
+  Basic type;
+  Kernel kernel;
+};
+
+// nullptr when the operation has no meaning for the representation.
+Kernel find_kernel(OpKind op, Basic type) noexcept;
+
+std::span<const KernelRecord> signed_kernels() noexcept;
+std::span<const KernelRecord> unsigned_kernels() noexcept;
+std::span<const KernelRecord> float_kernels() noexcept;
+std::span<const KernelRecord> wide_kernels() noexcept;  // half, long double, quadruple, 128-bit integers
+std::span<const KernelRecord> complex_kernels() noexcept;
+std::span<const KernelRecord> logical_kernels() noexcept;
+std::span<const KernelRecord> pair_kernels() noexcept;
+
+}  // namespace hr::layout::reduce

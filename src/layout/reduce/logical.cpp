@@ -1,0 +1,42 @@
+#include <cstdint>
+
+#include "layout/reduce/loops.hpp"
+#include "layout/reduce/scalars.hpp"
+
+namespace hr::layout::reduce {
+namespace {
+
+// Fortran logicals: anything but .FALSE. is true; results are the compiler's own two values.
+template <class T, class Operation>
+void fortran_loop(const void* in_bytes, void* inout_bytes, std::size_t count) {
+  const T* __restrict in = static_cast<const T*>(in_bytes);
+  T* __restrict inout = static_cast<T*>(inout_bytes);
+  const T yes = static_cast<T>(fortran_booleans().true_value);
+  const T no = static_cast<T>(fortran_booleans().false_value);
+  for (std::size_t i = 0; i < count; ++i) {
+    inout[i] = Operation::apply(static_cast<T>(in[i] != no), static_cast<T>(inout[i] != no)) != T{} ? yes : no;
+  }
+}
+
+template <Basic kType, class T>
+constexpr KernelRecord kFortranRecords[] = {
+    {OpKind::kLand, kType, fortran_loop<T, Land>},
+    {OpKind::kLor, kType, fortran_loop<T, Lor>},
+    {OpKind::kLxor, kType, fortran_loop<T, Lxor>},
+};
+
+// C and C++ bool, read as bytes: a byte that is neither 0 nor 1 must not be undefined behaviour.
+constexpr KernelRecord kBoolRecords[] = {
+    {OpKind::kLand, Basic::kBool, loop<std::uint8_t, Land>},
+    {OpKind::kLor, Basic::kBool, loop<std::uint8_t, Lor>},
+    {OpKind::kLxor, Basic::kBool, loop<std::uint8_t, Lxor>},
+};
+
+constexpr auto kRecords =
+    join(kBoolRecords, kFortranRecords<Basic::kLogical8, std::int8_t>,
+         kFortranRecords<Basic::kLogical16, std::int16_t>, kFortranRecords<Basic::kLogical32, std::int32_t>,
+         kFortranRecords<Basic::kLogical64, std::int64_t>, kFortranRecords<Basic::kLogical128, Int128>);
+
+}  // namespace
+std::span<const KernelRecord> logical_kernels() noexcept { return kRecords.records; }
+}  // namespace hr::layout::reduce

@@ -1,0 +1,132 @@
+#include "layout/view.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "layout/cuda/engine.hpp"
+#include "layout/host/engine.hpp"
+
+namespace hr::layout {
+namespace {
+
+// Addresses below this are never data: a null buffer, or null plus a small displacement.
+constexpr std::uintptr_t kFirstValidAddress = 4096;
+// What a copy between unlike memories is staged through.
+constexpr std::size_t kStage = std::size_t{1} << 20;
+
+const mem::Location kHostMemory{};
+
+[[gnu::cold]] Status null_buffer(const void* buffer, Count count, const Datatype& type) {
+  return fail(Errc::kBuffer, "the buffer is %p, so that the data of %lld elements of %s would lie at %#" PRIxPTR
+              "; pass the address of the data",
+              buffer, static_cast<long long>(count), type.name().empty() ? "a derived type" : type.name().c_str(),
+              reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb()));
+}
+
+Shape shape_of(const View& view) noexcept { return layout::shape_of(view.type->layout(), view.count); }
+
+// The lowest address of the elements' data and the bytes from there to the end of the highest.
+void span_of(const View& view, std::byte** first, std::size_t* bytes) {
+  const Datatype& type = *view.type;
+  const Count last = (view.count - 1) * type.extent();
+  *first = view.data() + std::min<Count>(last, 0);
+  *bytes = static_cast<std::size_t>(type.true_extent() + (last < 0 ? -last : last));
+}
+
+// One of the two is on a device and not contiguous, or the other side is not contiguous: in pieces through host memory.
+Status copy_staged(const View& from, const View& to, std::size_t bytes) {
+  const std::size_t size = std::min(bytes, kStage);
+  const std::unique_ptr<std::byte[]> stage(new (std::nothrow) std::byte[size]);
+  if (stage == nullptr) return fail(Errc::kNoMem, "no memory for %zu bytes to stage a copy through", size);
+  for (std::size_t done = 0; done < bytes; done += size) {
+    const std::size_t length = std::min(size, bytes - done);
+    HR_TRY(pack(from, done, length, stage.get()));
+    HR_TRY(unpack(to, done, length, stage.get()));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Status make_view(const void* buffer, Count count, const Datatype& type, View* view) {
+  view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  view->count = count;
+  view->type = &type;
+  view->where = mem::Location{};
+  view->contiguous = type.contiguous(count);
+  Count packed = 0;
+  if (__builtin_mul_overflow(count, type.size(), &packed)) [[unlikely]] {
+    return fail(Errc::kCount, "%lld elements of %lld bytes do not fit 63 bits", static_cast<long long>(count),
+                static_cast<long long>(type.size()));
+  }
+  view->packed = static_cast<std::size_t>(packed);
+  if (packed == 0) {
+    view->contiguous = true;
+    return kOk;
+  }
+  const std::byte* data = view->data();
+  if (reinterpret_cast<std::uintptr_t>(data) < kFirstValidAddress) [[unlikely]] {
+    return null_buffer(buffer, count, type);
+  }
+  HR_TRY(mem::classify(data, &view->where));
+  if (view->where.is_device()) [[unlikely]] {
+    std::byte* first = nullptr;
+    std::size_t bytes = 0;
+    span_of(*view, &first, &bytes);
+    return mem::check_range(first, bytes, view->where);
+  }
+  return kOk;
+}
+
+Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to) {
+  if (bytes == 0) return kOk;
+  if (from.where.is_device()) [[unlikely]] {
+    if (from.contiguous) return mem::copy(to, kHostMemory, from.data() + offset, from.where, bytes);
+    return cuda::pack(from, offset, bytes, to);
+  }
+  if (from.contiguous) {
+    std::memcpy(to, from.data() + offset, bytes);
+  } else {
+    host::pack(shape_of(from), from.address, offset, bytes, to);
+  }
+  return kOk;
+}
+
+Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from) {
+  if (bytes == 0) return kOk;
+  if (to.where.is_device()) [[unlikely]] {
+    if (to.contiguous) return mem::copy(to.data() + offset, to.where, from, kHostMemory, bytes);
+    return cuda::unpack(to, offset, bytes, from);
+  }
+  if (to.contiguous) {
+    std::memcpy(to.data() + offset, from, bytes);
+  } else {
+    host::unpack(shape_of(to), to.address, offset, bytes, from);
+  }
+  return kOk;
+}
+
+Status copy(const View& from, const View& to) {
+  const std::size_t bytes = std::min(from.packed, to.packed);
+  if (bytes == 0) return kOk;
+  const bool from_device = from.where.is_device();
+  const bool to_device = to.where.is_device();
+  if (!from_device && !to_device) [[likely]] {
+    if (from.contiguous && to.contiguous) {
+      std::memcpy(to.data(), from.data(), bytes);
+    } else {
+      host::copy(shape_of(from), from.address, shape_of(to), to.address, bytes);
+    }
+    return kOk;
+  }
+  if (from.contiguous && to.contiguous) return mem::copy(to.data(), to.where, from.data(), from.where, bytes);
+  if (from_device && to_device) return cuda::copy(from, to);
+  if (!from_device && from.contiguous) return unpack(to, 0, bytes, from.data());
+  if (!to_device && to.contiguous) return pack(from, 0, bytes, to.data());
+  return copy_staged(from, to, bytes);
+}
+
+}  // namespace hr::layout
