@@ -1,0 +1,118 @@
+// Buffered sends and the buffers attached for them, to the process, a communicator or a session (MPI 5.0 section 3.6).
+#include "p2p/buffered.hpp"
+
+#include "bind/impl.hpp"
+#include "bind/impl/request_support.hpp"
+#include "comm/session.hpp"
+
+namespace hr::bind::impl {
+namespace {
+
+// The pool a buffered send on this communicator uses: its own, else the process's.
+p2p::BufferPool& pool_for(comm::Communicator& comm) {
+  if (comm.buffer_ != nullptr && comm.buffer_->attached()) return *comm.buffer_;
+  return p2p::process_buffer();
+}
+
+p2p::BufferPool& own_pool(std::shared_ptr<p2p::BufferPool>& slot) {
+  if (slot == nullptr) slot = std::make_shared<p2p::BufferPool>();
+  return *slot;
+}
+
+Status attach(p2p::BufferPool& pool, void* buffer, Count size) {
+  if (size < 0) return fail(Errc::kArg, "size is %lld, a buffer cannot have less than 0 bytes", static_cast<long long>(size));
+  return pool.attach(buffer, size, buffer == MPI_BUFFER_AUTOMATIC);
+}
+
+Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
+  return pool.detach(static_cast<void**>(buffer_addr), &size);
+}
+
+// The pool empties in any wait, so a flush that need not block can finish at once (section 3.6.1).
+Status flush_now(p2p::BufferPool& pool, p2p::Request*& request) {
+  HR_TRY(pool.flush());
+  return done_already(p2p::Completion{}, request);
+}
+
+class PersistentBuffered final : public p2p::RequestState {
+ public:
+  PersistentBuffered(const layout::View& data, int proc, const p2p::Envelope& envelope, comm::Communicator& comm)
+      : data_(data),
+        type_(Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type))),
+        proc_(proc),
+        envelope_(envelope),
+        comm_(&comm) {}
+  Status start(p2p::Request& request) override {
+    HR_TRY(pool_for(*comm_).send(data_, proc_, envelope_));
+    request.active_ = true;
+    request.finish(p2p::Completion{});
+    return kOk;
+  }
+  [[nodiscard]] const char* what() const noexcept override { return "persistent buffered send"; }
+
+ private:
+  layout::View data_;
+  Ref<layout::Datatype> type_;
+  int proc_;
+  p2p::Envelope envelope_;
+  comm::Communicator* comm_;   // kept alive by the request
+};
+
+}  // namespace
+
+Status bsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
+  if (dest == abi::kProcNull) return kOk;
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  return pool_for(comm).send(view, comm.peer_proc(dest), {comm.context(), comm.rank(), tag});
+}
+
+Status ibsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+              p2p::Request*& request) {
+  HR_TRY(bsend(buf, count, datatype, dest, tag, comm));
+  return done_already(p2p::Completion{}, request);
+}
+
+Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+                  p2p::Request*& request) {
+  if (dest == abi::kProcNull) return persistent_nothing(p2p::Completion{}, request);
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  request = Arena<p2p::Request>::instance().create();
+  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+  request->persistent_ = true;
+  request->active_ = false;
+  keep_communicator(*request, comm);
+  request->state_ = std::make_unique<PersistentBuffered>(
+      view, comm.peer_proc(dest), p2p::Envelope{comm.context(), comm.rank(), tag}, comm);
+  return kOk;
+}
+
+Status buffer_attach(void* buffer, Count size) { return attach(p2p::process_buffer(), buffer, size); }
+Status buffer_detach(void* buffer_addr, Count& size) { return detach(p2p::process_buffer(), buffer_addr, size); }
+Status buffer_flush() { return p2p::process_buffer().flush(); }
+Status buffer_iflush(p2p::Request*& request) { return flush_now(p2p::process_buffer(), request); }
+
+Status comm_attach_buffer(comm::Communicator& comm, void* buffer, Count size) {
+  return attach(own_pool(comm.buffer_), buffer, size);
+}
+Status comm_detach_buffer(comm::Communicator& comm, void* buffer_addr, Count& size) {
+  return detach(own_pool(comm.buffer_), buffer_addr, size);
+}
+Status comm_flush_buffer(comm::Communicator& comm) { return own_pool(comm.buffer_).flush(); }
+Status comm_iflush_buffer(comm::Communicator& comm, p2p::Request*& request) {
+  return flush_now(own_pool(comm.buffer_), request);
+}
+
+Status session_attach_buffer(comm::Session& session, void* buffer, Count size) {
+  return attach(own_pool(session.buffer_), buffer, size);
+}
+Status session_detach_buffer(comm::Session& session, void* buffer_addr, Count& size) {
+  return detach(own_pool(session.buffer_), buffer_addr, size);
+}
+Status session_flush_buffer(comm::Session& session) { return own_pool(session.buffer_).flush(); }
+Status session_iflush_buffer(comm::Session& session, p2p::Request*& request) {
+  return flush_now(own_pool(session.buffer_), request);
+}
+
+}  // namespace hr::bind::impl

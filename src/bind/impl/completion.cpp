@@ -1,0 +1,65 @@
+#include "bind/impl/completion.hpp"
+
+#include "bind/handles.hpp"
+#include "bind/raise.hpp"
+#include "bind/status.hpp"
+
+namespace hr::bind::impl {
+namespace {
+
+// The operation's outcome, its error raised on the communicator it was started on.
+Status outcome(p2p::Request& request, MPI_Status* status) {
+  p2p::Completion completion = request.completion_;
+  Status error = completion.error;
+  if (request.state_ != nullptr) {
+    const Status asked = request.state_->query(request, &completion);
+    if (error.ok()) error = asked;
+  }
+  fill_status(status, completion);
+  if (!error.ok()) [[unlikely]] {
+    if (!request.detail().empty()) set_detail(request.detail());
+    if (request.communicator_ != nullptr) blame(request.communicator_);
+  }
+  return error;
+}
+
+}  // namespace
+
+Status find_request(MPI_Request handle, int index, p2p::Request** request) {
+  *request = nullptr;
+  if (handle == MPI_REQUEST_NULL) return kOk;
+  *request = lookup<p2p::Request>(handle);
+  if (*request != nullptr) [[likely]] return kOk;
+  if (index < 0) return fail(Errc::kRequest, "request is %p, which is not a live request (freed or completed already?)", static_cast<void*>(handle));
+  return fail(Errc::kRequest, "array_of_requests[%d] is %p, which is not a live request (freed or completed already?)", index,
+              static_cast<void*>(handle));
+}
+
+Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status* status) {
+  if (request == nullptr || !request->active()) {
+    report_empty(status);
+    return kOk;
+  }
+  const Status error = outcome(*request, status);
+  if (request->persistent()) {
+    request->active_ = false;
+  } else {
+    *handle = MPI_REQUEST_NULL;
+    release(request);
+  }
+  return error;
+}
+
+Status report_only(p2p::Request* request, MPI_Status* status) {
+  if (request == nullptr || !request->active()) {
+    report_empty(status);
+    return kOk;
+  }
+  return outcome(*request, status);
+}
+
+void report_empty(MPI_Status* status) {
+  fill_status(status, p2p::Completion{});
+}
+
+}  // namespace hr::bind::impl

@@ -1,0 +1,27 @@
+// How a complete request is reported and given back (MPI 5.0 section 3.7.3 to 3.7.6).
+#pragma once
+
+#include "mpi.h"
+#include "p2p/p2p.hpp"
+
+namespace hr::bind::impl {
+
+// The request behind a handle. *request is null for MPI_REQUEST_NULL. `index` is the place in the caller's array, -1 for
+// a lone request. Errors: MPI_ERR_REQUEST naming it.
+Status find_request(MPI_Request handle, int index, p2p::Request** request);
+
+// True when a wait may report it: complete, inactive or null.
+inline bool is_ready(const p2p::Request* request) {
+  return request == nullptr || !request->active() || request->complete();
+}
+// True when it counts for the any and some forms: neither null nor inactive.
+inline bool counts(const p2p::Request* request) { return request != nullptr && request->active(); }
+
+// Reports a ready request: fills `status` (null: ignored), gives the operation's own error back, and frees the
+// request (handle set to MPI_REQUEST_NULL) or makes a persistent one inactive.
+Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status* status);
+// Only reports (MPI_Request_get_status).
+Status report_only(p2p::Request* request, MPI_Status* status);
+void report_empty(MPI_Status* status);
+
+}  // namespace hr::bind::impl

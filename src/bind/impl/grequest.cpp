@@ -1,0 +1,65 @@
+// Generalized requests (MPI 5.0 section 13.2): the program does the work, MPI waits for it.
+#include "bind/impl.hpp"
+#include "bind/impl/completion.hpp"
+#include "bind/status.hpp"
+
+namespace hr::bind::impl {
+namespace {
+
+class GeneralizedState final : public p2p::RequestState {
+ public:
+  GeneralizedState(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
+                   MPI_Grequest_cancel_function* cancel, void* extra_state)
+      : query_(query), free_(free), cancel_(cancel), extra_state_(extra_state) {}
+  GeneralizedState(const GeneralizedState&) = delete;
+  GeneralizedState& operator=(const GeneralizedState&) = delete;
+  ~GeneralizedState() override {
+    if (free_ != nullptr) free_(extra_state_);
+  }
+
+  Status query(p2p::Request& /*request*/, p2p::Completion* completion) override {
+    MPI_Status status;
+    set_empty(status);
+    const int code = query_ == nullptr ? MPI_SUCCESS : query_(extra_state_, &status);
+    *completion = completion_of(status);
+    return Status::from_code(code);
+  }
+
+  Status cancel(p2p::Request& request) override {
+    return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS : cancel_(extra_state_, request.complete() ? 1 : 0));
+  }
+
+  [[nodiscard]] const char* what() const noexcept override { return "generalized request"; }
+
+ private:
+  MPI_Grequest_query_function* query_;
+  MPI_Grequest_free_function* free_;
+  MPI_Grequest_cancel_function* cancel_;
+  void* extra_state_;
+};
+
+}  // namespace
+
+Status grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                      MPI_Grequest_cancel_function* cancel_fn, void* extra_state, p2p::Request*& request) {
+  request = Arena<p2p::Request>::instance().create();
+  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+  request->state_ = std::make_unique<GeneralizedState>(query_fn, free_fn, cancel_fn, extra_state);
+  // Until MPI_Grequest_complete: the request may be freed before.
+  request->retain();
+  return kOk;
+}
+
+Status grequest_complete(MPI_Request request) {
+  p2p::Request* object = nullptr;
+  HR_TRY(find_request(request, -1, &object));
+  if (object == nullptr || dynamic_cast<GeneralizedState*>(object->state_.get()) == nullptr) {
+    return fail(Errc::kRequest, "request is not a generalized request");
+  }
+  if (object->complete()) return fail(Errc::kRequest, "the generalized request is already complete");
+  object->finish(p2p::Completion{});
+  release(object);
+  return kOk;
+}
+
+}  // namespace hr::bind::impl

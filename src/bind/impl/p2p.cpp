@@ -1,0 +1,212 @@
+// Point-to-point entry points (MPI 5.0 chapter 3): ranks become processes, buffers become views, MPI_PROC_NULL
+// becomes nothing.
+#include "p2p/p2p.hpp"
+
+#include "bind/impl.hpp"
+#include "bind/impl/request_support.hpp"
+#include "bind/status.hpp"
+#include "p2p/buffered.hpp"
+
+namespace hr::bind::impl {
+namespace {
+
+// The completion of a receive from MPI_PROC_NULL (section 3.10).
+p2p::Completion from_nobody() {
+  p2p::Completion completion;
+  completion.source = abi::kProcNull;
+  return completion;
+}
+
+p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
+p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
+
+Status send_blocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
+                     comm::Communicator& comm, p2p::Mode mode) {
+  if (dest == abi::kProcNull) [[unlikely]] return kOk;
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  return p2p::send(view, comm.peer_proc(dest), outgoing(comm, tag), mode);
+}
+
+Status send_nonblocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
+                        comm::Communicator& comm, p2p::Mode mode, p2p::Request*& request) {
+  if (dest == abi::kProcNull) [[unlikely]] return done_already(p2p::Completion{}, request);
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(p2p::isend(view, comm.peer_proc(dest), outgoing(comm, tag), mode, &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
+Status make_persistent_send(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
+                            comm::Communicator& comm, p2p::Mode mode, p2p::Request*& request) {
+  if (dest == abi::kProcNull) return persistent_nothing(p2p::Completion{}, request);
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(p2p::send_init(view, comm.peer_proc(dest), outgoing(comm, tag), mode, &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
+}  // namespace
+
+// --- blocking (sections 3.2, 3.4) ---
+
+Status send(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard);
+}
+
+Status ssend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kSynchronous);
+}
+
+Status rsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
+  return send_blocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kReady);
+}
+
+Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int tag, comm::Communicator& comm,
+            MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  Status error = kOk;
+  if (source != abi::kProcNull) [[likely]] {
+    layout::View view;
+    HR_TRY(layout::make_view(buf, count, datatype, &view));
+    error = p2p::receive(view, incoming(comm, source, tag), &completion);
+  }
+  fill_status(status, completion);
+  return error;
+}
+
+// --- non-blocking (section 3.7) ---
+
+Status isend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+             p2p::Request*& request) {
+  return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard, request);
+}
+
+Status issend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+              p2p::Request*& request) {
+  return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kSynchronous, request);
+}
+
+Status irsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+              p2p::Request*& request) {
+  return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kReady, request);
+}
+
+Status irecv(void* buf, Count count, layout::Datatype& datatype, int source, int tag, comm::Communicator& comm,
+             p2p::Request*& request) {
+  if (source == abi::kProcNull) [[unlikely]] return done_already(from_nobody(), request);
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(p2p::ireceive(view, incoming(comm, source, tag), &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
+// --- persistent (section 3.9) ---
+
+Status send_init(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+                 p2p::Request*& request) {
+  return make_persistent_send(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard, request);
+}
+
+Status ssend_init(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+                  p2p::Request*& request) {
+  return make_persistent_send(buf, count, datatype, dest, tag, comm, p2p::Mode::kSynchronous, request);
+}
+
+Status rsend_init(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
+                  p2p::Request*& request) {
+  return make_persistent_send(buf, count, datatype, dest, tag, comm, p2p::Mode::kReady, request);
+}
+
+Status recv_init(void* buf, Count count, layout::Datatype& datatype, int source, int tag, comm::Communicator& comm,
+                 p2p::Request*& request) {
+  if (source == abi::kProcNull) return persistent_nothing(from_nobody(), request);
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(p2p::receive_init(view, incoming(comm, source, tag), &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
+// --- probes (section 3.8) ---
+
+Status probe(int source, int tag, comm::Communicator& comm, MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  if (source != abi::kProcNull) HR_TRY(p2p::probe(incoming(comm, source, tag), &completion));
+  fill_status(status, completion);
+  return kOk;
+}
+
+Status iprobe(int source, int tag, comm::Communicator& comm, int& flag, MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  bool found = true;
+  if (source != abi::kProcNull) HR_TRY(p2p::iprobe(incoming(comm, source, tag), &found, &completion));
+  flag = found ? 1 : 0;
+  if (found) fill_status(status, completion);
+  return kOk;
+}
+
+Status mprobe(int source, int tag, comm::Communicator& comm, p2p::Message*& message, MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  if (source == abi::kProcNull) {
+    message = no_process_message();
+  } else {
+    HR_TRY(p2p::mprobe(incoming(comm, source, tag), &message, &completion));
+    keep_communicator(*message, comm);
+  }
+  fill_status(status, completion);
+  return kOk;
+}
+
+Status improbe(int source, int tag, comm::Communicator& comm, int& flag, p2p::Message*& message, MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  bool found = true;
+  message = nullptr;
+  if (source == abi::kProcNull) {
+    message = no_process_message();
+  } else {
+    HR_TRY(p2p::improbe(incoming(comm, source, tag), &found, &message, &completion));
+    if (found) keep_communicator(*message, comm);
+  }
+  flag = found ? 1 : 0;
+  if (found) fill_status(status, completion);
+  return kOk;
+}
+
+Status mrecv(void* buf, Count count, layout::Datatype& datatype, MPI_Message* message, MPI_Status* status) {
+  p2p::Completion completion = from_nobody();
+  Status error = kOk;
+  p2p::Message* matched = nullptr;
+  HR_TRY(take_message(message, &matched));
+  if (matched != nullptr) {
+    layout::View view;
+    HR_TRY(layout::make_view(buf, count, datatype, &view));
+    *message = MPI_MESSAGE_NULL;
+    error = p2p::mreceive(view, matched, &completion);
+  }
+  *message = MPI_MESSAGE_NULL;
+  fill_status(status, completion);
+  return error;
+}
+
+Status imrecv(void* buf, Count count, layout::Datatype& datatype, MPI_Message* message, p2p::Request*& request) {
+  p2p::Message* matched = nullptr;
+  HR_TRY(take_message(message, &matched));
+  if (matched == nullptr) {
+    *message = MPI_MESSAGE_NULL;
+    return done_already(from_nobody(), request);
+  }
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  auto& comm = *static_cast<comm::Communicator*>(matched->communicator_);
+  const Ref<comm::Communicator> alive = Ref<comm::Communicator>::share(&comm);
+  *message = MPI_MESSAGE_NULL;
+  HR_TRY(p2p::imreceive(view, matched, &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
+}  // namespace hr::bind::impl

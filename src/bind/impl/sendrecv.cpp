@@ -1,0 +1,160 @@
+// Combined send and receive (MPI 5.0 section 3.11).
+#include <memory>
+
+#include "bind/impl.hpp"
+#include "bind/impl/request_support.hpp"
+#include "bind/status.hpp"
+#include "layout/op.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::bind::impl {
+namespace {
+
+// One send and one receive as one request; its completion is the receive's. Owned by its Request until complete.
+class PairState final : public p2p::RequestState {
+ public:
+  static Status start(p2p::Request* send, p2p::Request* receive, std::unique_ptr<std::byte[]> copy,
+                      comm::Communicator& comm, p2p::Request*& out) {
+    p2p::Request* request = Arena<p2p::Request>::instance().create();
+    if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+    auto state = std::make_unique<PairState>();
+    state->send_ = send;
+    state->receive_ = receive;
+    state->copy_ = std::move(copy);
+    state->owner_ = request;
+    p2p::add_hook(&PairState::advance, state.get());
+    request->state_ = std::move(state);
+    request->retain();   // until complete
+    keep_communicator(*request, comm);
+    out = request;
+    return kOk;
+  }
+  [[nodiscard]] const char* what() const noexcept override { return "combined send and receive"; }
+
+ private:
+  static bool advance(void* argument) {
+    auto& self = *static_cast<PairState*>(argument);
+    if (!self.send_->complete() || !self.receive_->complete()) return false;
+    p2p::remove_hook(&PairState::advance, argument);
+    p2p::Completion completion = self.receive_->completion_;
+    if (!completion.error.ok()) {
+      set_detail(self.receive_->detail());
+    } else if (!self.send_->completion_.error.ok()) {
+      completion.error = self.send_->completion_.error;
+      set_detail(self.send_->detail());
+    }
+    release(self.send_);
+    release(self.receive_);
+    p2p::Request* owner = self.owner_;
+    owner->finish(completion);
+    release(owner);   // may destroy self
+    return true;
+  }
+
+  p2p::Request* send_ = nullptr;
+  p2p::Request* receive_ = nullptr;
+  p2p::Request* owner_ = nullptr;
+  std::unique_ptr<std::byte[]> copy_;
+};
+
+// Starts both; null requests stand for MPI_PROC_NULL.
+Status start_both(const layout::View& outgoing, int dest, int sendtag, const layout::View& incoming, int source,
+                  int recvtag, comm::Communicator& comm, p2p::Request** send, p2p::Request** receive) {
+  p2p::Completion nobody;
+  nobody.source = abi::kProcNull;
+  if (source == abi::kProcNull) {
+    HR_TRY(done_already(nobody, *receive));
+  } else {
+    HR_TRY(p2p::ireceive(incoming, {comm.context(), source, recvtag}, receive));
+  }
+  if (dest == abi::kProcNull) return done_already(p2p::Completion{}, *send);
+  return p2p::isend(outgoing, comm.peer_proc(dest), {comm.context(), comm.rank(), sendtag}, p2p::Mode::kStandard, send);
+}
+
+Status finish_both(p2p::Request* send, p2p::Request* receive, MPI_Status* status) {
+  HR_TRY(p2p::wait(*send));
+  HR_TRY(p2p::wait(*receive));
+  fill_status(status, receive->completion_);
+  Status error = receive->completion_.error;
+  if (!error.ok()) {
+    set_detail(receive->detail());
+  } else if (!send->completion_.error.ok()) {
+    error = send->completion_.error;
+    set_detail(send->detail());
+  }
+  release(send);
+  release(receive);
+  return error;
+}
+
+// A copy of the packed data, as a view of bytes.
+Status copy_out(const layout::View& data, std::unique_ptr<std::byte[]>* copy, layout::View* view) {
+  *copy = std::make_unique_for_overwrite<std::byte[]>(data.packed + 1);
+  if (data.packed != 0) HR_TRY(layout::pack(data, 0, data.packed, copy->get()));
+  return layout::make_view(copy->get(), static_cast<Count>(data.packed), *layout::predefined_type(abi::kByte), view);
+}
+
+struct Views {
+  layout::View out;
+  layout::View in;
+};
+
+Status make_views(const void* sendbuf, Count sendcount, const layout::Datatype& sendtype, int dest, void* recvbuf,
+                  Count recvcount, const layout::Datatype& recvtype, int source, Views* views) {
+  if (dest != abi::kProcNull) HR_TRY(layout::make_view(sendbuf, sendcount, sendtype, &views->out));
+  if (source != abi::kProcNull) HR_TRY(layout::make_view(recvbuf, recvcount, recvtype, &views->in));
+  return kOk;
+}
+
+}  // namespace
+
+Status sendrecv(const void* sendbuf, Count sendcount, layout::Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+                Count recvcount, layout::Datatype& recvtype, int source, int recvtag, comm::Communicator& comm,
+                MPI_Status* status) {
+  Views views;
+  HR_TRY(make_views(sendbuf, sendcount, sendtype, dest, recvbuf, recvcount, recvtype, source, &views));
+  p2p::Request* send = nullptr;
+  p2p::Request* receive = nullptr;
+  HR_TRY(start_both(views.out, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
+  return finish_both(send, receive, status);
+}
+
+Status sendrecv_replace(void* buf, Count count, layout::Datatype& datatype, int dest, int sendtag, int source,
+                        int recvtag, comm::Communicator& comm, MPI_Status* status) {
+  Views views;
+  HR_TRY(make_views(buf, count, datatype, dest, buf, count, datatype, source, &views));
+  std::unique_ptr<std::byte[]> copy;
+  layout::View packed;
+  if (dest != abi::kProcNull) HR_TRY(copy_out(views.out, &copy, &packed));
+  p2p::Request* send = nullptr;
+  p2p::Request* receive = nullptr;
+  HR_TRY(start_both(packed, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
+  return finish_both(send, receive, status);
+}
+
+Status isendrecv(const void* sendbuf, Count sendcount, layout::Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+                 Count recvcount, layout::Datatype& recvtype, int source, int recvtag, comm::Communicator& comm,
+                 p2p::Request*& request) {
+  Views views;
+  HR_TRY(make_views(sendbuf, sendcount, sendtype, dest, recvbuf, recvcount, recvtype, source, &views));
+  p2p::Request* send = nullptr;
+  p2p::Request* receive = nullptr;
+  HR_TRY(start_both(views.out, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
+  return PairState::start(send, receive, nullptr, comm, request);
+}
+
+Status isendrecv_replace(void* buf, Count count, layout::Datatype& datatype, int dest, int sendtag, int source,
+                         int recvtag, comm::Communicator& comm, p2p::Request*& request) {
+  Views views;
+  HR_TRY(make_views(buf, count, datatype, dest, buf, count, datatype, source, &views));
+  std::unique_ptr<std::byte[]> copy;
+  layout::View packed;
+  if (dest != abi::kProcNull) HR_TRY(copy_out(views.out, &copy, &packed));
+  p2p::Request* send = nullptr;
+  p2p::Request* receive = nullptr;
+  HR_TRY(start_both(packed, dest, sendtag, views.in, source, recvtag, comm, &send, &receive));
+  return PairState::start(send, receive, std::move(copy), comm, request);
+}
+
+}  // namespace hr::bind::impl
