@@ -51,9 +51,14 @@ class Communicator final : public Object {
   [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
   [[nodiscard]] std::uint32_t local_collective_context() const noexcept { return context_ + kLocalCollectiveContext; }
 
+  // The tag of the next collective operation: members start collectives in the same order (section 6.14), so the
+  // same operation gets the same tag everywhere, and operations under way at once do not mix.
+  [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x3fffffff); }
+
   int rank_ = 0;
   std::uint32_t context_ = 0;      // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;    // collective creations from this one so far; equal on all members
+  std::uint32_t collective_sequence_ = 0;
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;
