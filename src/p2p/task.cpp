@@ -186,6 +186,7 @@ bool advance_tasks(void*) {
     state = following;
   }
   entered = false;
+  if (tasks.empty()) remove_hook(&advance_tasks, nullptr);
   return moved;
 }
 

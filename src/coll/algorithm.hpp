@@ -1,0 +1,50 @@
+// Algorithm: one way to carry out an operation, and the list of all of them.
+//
+// An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its
+// probe is pure: it looks at facts that are the same on every process of the communicator, so that all choose alike.
+// Owner: static records, immutable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "coll/call.hpp"
+#include "p2p/task.hpp"
+
+namespace hr::coll {
+
+// What a choice may depend on. `memory` is the one fact that may differ between processes: see select.hpp.
+struct Query {
+  Operation operation = Operation::kBarrier;
+  std::size_t bytes = 0;  // Call::bytes
+  int ranks = 1;          // of the local group
+  bool commutative = true;
+  bool inter = false;
+  bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
+  mem::Kind memory = mem::Kind::kHost;
+};
+
+struct Algorithm {
+  const char* name;
+  std::uint32_t operations;               // serves(...)
+  bool (*probe)(const Query&) noexcept;   // can it do that
+  p2p::Task (*run)(const Call& call);     // `call` outlives the task
+};
+
+template <class... Operations>
+[[nodiscard]] constexpr std::uint32_t serves(Operations... operations) noexcept {
+  return ((std::uint32_t{1} << static_cast<unsigned>(operations)) | ...);
+}
+
+// Common probes.
+[[nodiscard]] constexpr bool always(const Query&) noexcept { return true; }
+[[nodiscard]] constexpr bool intra(const Query& query) noexcept { return !query.inter; }
+[[nodiscard]] constexpr bool intra_commutative(const Query& query) noexcept { return !query.inter && query.commutative; }
+
+// Every algorithm. The first one of an operation whose probe holds is taken where selection names none.
+[[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
+// nullptr when there is none of that name for the operation.
+[[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;
+
+}  // namespace hr::coll

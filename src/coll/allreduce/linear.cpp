@@ -1,0 +1,31 @@
+// Allreduce by one vector from every process to every peer; everybody combines them in the order of ranks. Serves
+// intercommunicators, where the result is that of the other group (section 6.9.6).
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const int peers = call.peers();
+  const View result = call.recv.all();
+  // In place the contribution is sent from a copy, as the result takes its room.
+  TypedScratch saved(call.in_place ? result.count : 0, *result.type);
+  const View own = call.send.none() ? saved.view() : call.send.all();
+  if (call.in_place) HR_CO_TRY(layout::copy(result, own));
+  p2p::RequestList requests(static_cast<std::size_t>(peers));
+  for (int peer = 0; peer < peers; ++peer) {
+    if (peer != call.own_peer()) HR_CO_TRY(send_to(call, peer, own, requests.next()));
+  }
+  Task receive = receive_and_reduce(call, own, result);
+  const Status reduced = co_await receive;
+  if (!reduced.ok()) co_return reduced;
+  const Status status = co_await requests.all();
+  co_return status;
+}
+
+}  // namespace
+
+const Algorithm allreduce_linear = {"linear", serves(Operation::kAllreduce), &always, &run};
+
+}  // namespace hr::coll

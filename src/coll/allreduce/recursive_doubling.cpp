@@ -1,0 +1,67 @@
+// Allreduce by recursive doubling: log2 p exchanges of the whole vector. Where p is not a power of two, the first
+// processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Operands
+// stay in the order of ranks, so that any operation is served. For short vectors.
+#include <bit>
+
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  const View result = call.recv.all();
+  if (!call.in_place) HR_CO_TRY(layout::copy(call.send.all(), result));
+  if (size == 1) co_return kOk;
+
+  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+  const int paired = 2 * (size - power);
+  Requests<2> requests;
+  if (rank < paired && rank % 2 == 0) {
+    HR_CO_TRY(send_to(call, rank + 1, result, requests.next()));
+    const Status sent = co_await requests.all();
+    if (!sent.ok()) co_return sent;
+    HR_CO_TRY(receive_from(call, rank + 1, result, requests.next()));
+    const Status received = co_await requests.all();
+    co_return received;
+  }
+
+  TypedScratch room(result.count, *result.type);
+  View mine = result;
+  View other = room.view();
+  if (rank < paired) {
+    HR_CO_TRY(receive_from(call, rank - 1, other, requests.next()));
+    const Status received = co_await requests.all();
+    if (!received.ok()) co_return received;
+    HR_CO_TRY(combine(call, other, mine));
+  }
+  const int position = rank < paired ? rank / 2 : rank - paired / 2;
+  for (int bit = 1; bit < power; bit *= 2) {
+    const int partner = position ^ bit;
+    const int peer = partner < paired / 2 ? 2 * partner + 1 : partner + paired / 2;
+    HR_CO_TRY(exchange(call, peer, mine, peer, other, requests));
+    const Status status = co_await requests.all();
+    if (!status.ok()) co_return status;
+    if (partner < position) {
+      HR_CO_TRY(combine(call, other, mine));
+    } else {
+      HR_CO_TRY(combine(call, mine, other));
+      std::swap(mine, other);
+    }
+  }
+  if (rank < paired) {
+    HR_CO_TRY(send_to(call, rank - 1, mine, requests.next()));
+    const Status sent = co_await requests.all();
+    if (!sent.ok()) co_return sent;
+  }
+  if (mine.address != result.address) HR_CO_TRY(layout::copy(mine, result));
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allreduce_recursive_doubling = {"recursive_doubling", serves(Operation::kAllreduce), &intra, &run};
+
+}  // namespace hr::coll

@@ -1,0 +1,158 @@
+// Arguments of the operations without a root (sections 6.3, 6.7 to 6.11).
+#include "coll/check.hpp"
+#include "coll/coll.hpp"
+
+namespace hr::coll {
+namespace {
+
+Call begin(Operation operation, Communicator& comm) noexcept {
+  Call call;
+  call.operation = operation;
+  call.comm = &comm;
+  return call;
+}
+
+// What all of them start with: in place or not.
+Status buffers(Call& call, const void* sendbuf, void* recvbuf) {
+  HR_TRY(not_in_place(recvbuf, "recvbuf"));
+  call.in_place = is_in_place(sendbuf);
+  return call.in_place ? in_place_allowed(*call.comm) : kOk;
+}
+
+Status reduction(Call& call, Datatype& type, Op& op) {
+  HR_TRY(layout::check_op(op, type));
+  call.op = &op;
+  return kOk;
+}
+
+// Allreduce, scan and exscan: both buffers are one vector.
+Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(reduction(call, type, op));
+  HR_TRY(uniform_blocks(recvbuf, count, type, 1, &call.recv));
+  call.bytes = call.recv.all().packed;
+  if (call.in_place) return kOk;
+  HR_TRY(uniform_blocks(sendbuf, count, type, 1, &call.send));
+  return not_aliased(call.send.all(), call.recv.all());
+}
+
+Status no_intercommunicator(const Call& call) {
+  if (!call.comm->is_inter()) return kOk;
+  return fail(Errc::kComm, "%s is not defined on an intercommunicator", name(call.operation));
+}
+
+}  // namespace
+
+Status barrier(Call& call, Communicator& comm) {
+  call = begin(Operation::kBarrier, comm);
+  return kOk;
+}
+
+Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                 Datatype& recvtype, Communicator& comm) {
+  call = begin(Operation::kAllgather, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
+  call.bytes = call.recv.bytes(0);
+  if (call.in_place) return kOk;
+  HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send));
+  if (comm.is_inter()) return kOk;
+  return not_aliased(call.send.all(), call.recv.all());
+}
+
+Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                  CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm) {
+  call = begin(Operation::kAllgatherv, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  Count total = 0;
+  HR_TRY(total_count(recvcounts, call.peers(), recvtype, &total));
+  call.recv = Blocks::counted(recvbuf, recvcounts, displs, recvtype);
+  call.bytes = static_cast<std::size_t>(total * recvtype.size() / call.peers());
+  if (call.in_place) return kOk;
+  return uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send);
+}
+
+Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                Datatype& recvtype, Communicator& comm) {
+  call = begin(Operation::kAlltoall, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
+  call.bytes = call.recv.bytes(0);
+  if (call.in_place) return kOk;
+  HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, call.peers(), &call.send));
+  return not_aliased(call.send.all(), call.recv.all());
+}
+
+Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+                 void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Communicator& comm) {
+  call = begin(Operation::kAlltoallv, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  call.recv = Blocks::counted(recvbuf, recvcounts, rdispls, recvtype);
+  if (call.in_place) return kOk;
+  HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
+  call.send = Blocks::counted(sendbuf, sendcounts, sdispls, sendtype);
+  return kOk;
+}
+
+Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
+                 void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes, Communicator& comm) {
+  call = begin(Operation::kAlltoallw, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  call.recv = Blocks::typed(recvbuf, recvcounts, rdispls, recvtypes.data());
+  if (call.in_place) return kOk;
+  HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
+  call.send = Blocks::typed(sendbuf, sendcounts, sdispls, sendtypes.data());
+  return kOk;
+}
+
+Status allreduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,
+                 Communicator& comm) {
+  call = begin(Operation::kAllreduce, comm);
+  return vectors(call, sendbuf, recvbuf, count, type, op);
+}
+
+Status scan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm) {
+  call = begin(Operation::kScan, comm);
+  HR_TRY(no_intercommunicator(call));
+  return vectors(call, sendbuf, recvbuf, count, type, op);
+}
+
+Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,
+              Communicator& comm) {
+  call = begin(Operation::kExscan, comm);
+  HR_TRY(no_intercommunicator(call));
+  return vectors(call, sendbuf, recvbuf, count, type, op);
+}
+
+// Here send always is the whole vector, in place the one in recvbuf; recv is this process's part of the result.
+Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
+                      Communicator& comm) {
+  call = begin(Operation::kReduceScatter, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(reduction(call, type, op));
+  HR_TRY(check_counts(recvcounts, call.size(), "recvcounts"));
+  Count total = 0;
+  HR_TRY(total_count(recvcounts, call.size(), type, &total));
+  layout::View vector;
+  HR_TRY(layout::make_view(call.in_place ? recvbuf : sendbuf, total, type, &vector));
+  call.send = Blocks::consecutive(vector, recvcounts);
+  call.bytes = vector.packed;
+  HR_TRY(uniform_blocks(recvbuf, recvcounts[static_cast<std::size_t>(call.rank())], type, 1, &call.recv));
+  return call.in_place ? kOk : not_aliased(vector, call.recv.all());
+}
+
+Status reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
+                            Communicator& comm) {
+  call = begin(Operation::kReduceScatterBlock, comm);
+  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(reduction(call, type, op));
+  HR_TRY(uniform_blocks(call.in_place ? recvbuf : sendbuf, recvcount, type, call.size(), &call.send));
+  call.bytes = call.send.all().packed;
+  HR_TRY(uniform_blocks(recvbuf, recvcount, type, 1, &call.recv));
+  return call.in_place ? kOk : not_aliased(call.send.all(), call.recv.all());
+}
+
+}  // namespace hr::coll

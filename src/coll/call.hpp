@@ -1,0 +1,127 @@
+// Call: one collective operation with its arguments, as the algorithms see it (MPI 5.0 chapter 6).
+//
+// Owner: for a blocking operation the caller's stack, otherwise the request; it does not move while a task runs on
+// it. It borrows communicator, types, operation and argument arrays; a request holds references to the objects
+// (the arrays are the program's to keep, section 6.12). Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/abi.hpp"
+#include "comm/communicator.hpp"
+#include "layout/op.hpp"
+#include "layout/view.hpp"
+
+namespace hr::coll {
+
+// Named as in select/default.json.
+enum class Operation : std::uint8_t {
+  kBarrier,
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kReduce,
+  kAllreduce,
+  kReduceScatter,
+  kReduceScatterBlock,
+  kScan,
+  kExscan,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
+};
+inline constexpr int kOperations = static_cast<int>(Operation::kNeighborAlltoallw) + 1;
+
+// "allreduce", "reduce_scatter_block".
+[[nodiscard]] const char* name(Operation operation) noexcept;
+
+// A buffer of a collective as blocks, one a peer: block i is what goes to or comes from peer i. Gather's receive
+// buffer, for example. A buffer that is one block is block 0.
+class Blocks {
+ public:
+  enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
+
+  Blocks() noexcept = default;
+  // `all` covers every block; each has `count` elements.
+  static Blocks uniform(const layout::View& all, Count count) noexcept;
+  // counts[i] elements, one block after the other; `all` covers every block. block(i) takes i steps.
+  static Blocks consecutive(const layout::View& all, CountArray counts) noexcept;
+  // counts[i] elements, displacements[i] extents after `address`.
+  static Blocks counted(const void* address, CountArray counts, CountArray displacements, layout::Datatype& type) noexcept;
+  // counts[i] elements of types[i], displacements[i] bytes after `address`.
+  static Blocks typed(const void* address, CountArray counts, CountArray displacements,
+                      layout::Datatype* const* types) noexcept;
+
+  // Not significant on this process, or in place.
+  [[nodiscard]] bool none() const noexcept { return shape_ == Shape::kNone; }
+  [[nodiscard]] Shape shape() const noexcept { return shape_; }
+  [[nodiscard]] Count count(int i) const noexcept {
+    return shape_ == Shape::kUniform ? count_ : counts_[static_cast<std::size_t>(i)];
+  }
+  [[nodiscard]] layout::Datatype& type(int i) const noexcept {
+    return shape_ == Shape::kTypes ? *types_[static_cast<std::size_t>(i)] : *type_;
+  }
+  // Packed size of block i.
+  [[nodiscard]] std::size_t bytes(int i) const noexcept {
+    return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
+  }
+  // Errors: make_view()'s, where the whole was not looked at before.
+  Status block(int i, layout::View* view) const;
+  // Every block as one view, uniform and consecutive ones only.
+  [[nodiscard]] const layout::View& all() const noexcept { return all_; }
+  // The same blocks of another whole (of equal count and type); uniform and consecutive ones only.
+  [[nodiscard]] Blocks moved_to(const layout::View& all) const noexcept {
+    Blocks moved = *this;
+    moved.all_ = all;
+    return moved;
+  }
+  // Points a typed one at another copy of the array of types.
+  void set_types(layout::Datatype* const* types) noexcept { types_ = types; }
+
+ private:
+  Shape shape_ = Shape::kNone;
+  layout::View all_{};
+  Count count_ = 0;
+  std::byte* address_ = nullptr;
+  CountArray counts_;
+  CountArray displacements_;
+  layout::Datatype* type_ = nullptr;
+  layout::Datatype* const* types_ = nullptr;
+};
+
+struct Call {
+  Operation operation = Operation::kBarrier;
+  bool in_place = false;      // send is none() then; the data lies in recv (scatter: the root's stays in send)
+  int root = 0;               // intercommunicators: also abi::kRoot, abi::kProcNull
+  int tag = 0;                // of all its messages
+  comm::Communicator* comm = nullptr;
+  layout::Op* op = nullptr;   // reductions
+  Blocks send;
+  Blocks recv;                // bcast: the buffer
+  // What selection goes by; the same on every process, as the standard makes the arguments agree. 0 where they need
+  // not (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for reductions
+  // and bcast; the mean block of allgatherv.
+  std::size_t bytes = 0;
+
+  [[nodiscard]] int rank() const noexcept { return comm->rank(); }
+  [[nodiscard]] int size() const noexcept { return comm->size(); }
+  // Processes on the other side: the remote group's of an intercommunicator.
+  [[nodiscard]] int peers() const noexcept { return comm->peers().size(); }
+  // This process among its peers; -1 in an intercommunicator.
+  [[nodiscard]] int own_peer() const noexcept { return comm->is_inter() ? -1 : comm->rank(); }
+  [[nodiscard]] bool is_root() const noexcept {
+    return comm->is_inter() ? root == abi::kRoot : root == comm->rank();
+  }
+};
+
+}  // namespace hr::coll

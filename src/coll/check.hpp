@@ -1,0 +1,29 @@
+// Checks of arguments that one process can make by itself, and the views that result; for arguments*.cpp.
+#pragma once
+
+#include "coll/call.hpp"
+
+namespace hr::coll {
+
+[[nodiscard]] inline bool is_in_place(const void* buffer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(buffer) == static_cast<std::uintptr_t>(abi::kInPlace);
+}
+
+// MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: "sendbuf".
+Status not_in_place(const void* buffer, const char* argument);
+// MPI_ERR_BUFFER for MPI_IN_PLACE in an intercommunicator (section 6.2.3).
+Status in_place_allowed(const comm::Communicator& comm);
+
+// MPI_ERR_COUNT for a negative entry. `argument`: "recvcounts".
+Status check_counts(CountArray counts, int length, const char* argument);
+
+// MPI_ERR_BUFFER when both are the same data (section 6.2: no aliasing): the caller then wants MPI_IN_PLACE.
+Status not_aliased(const layout::View& send, const layout::View& recv);
+
+// Uniform blocks: `blocks` times `count` elements.
+Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);
+
+// The sum of counts times the type's size, in bytes. MPI_ERR_COUNT when it is out of range.
+Status total_count(CountArray counts, int length, const layout::Datatype& type, Count* total);
+
+}  // namespace hr::coll

@@ -1,0 +1,81 @@
+// coll: the collective operations of MPI 5.0 chapter 6 and the neighborhood collectives of section 8.6, for bind/.
+//
+// Every operation has one function here that checks its arguments and describes it as a Call; run(), start() and
+// init() then carry it out in its blocking, non-blocking and persistent form:
+//
+//   Call call;
+//   HR_TRY(coll::allreduce(call, sendbuf, recvbuf, count, type, op, comm));
+//   return coll::run(call);
+//
+// Buffers may lie in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions in their order.
+// Errors (section 9.4): MPI_ERR_BUFFER (in place where it is not allowed, same memory for send and receive, and
+// make_view()'s), MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_UNSUPPORTED_OPERATION; from run() and in the
+// request, MPI_ERR_TRUNCATE and those of p2p.
+// Threads: library lock.
+#pragma once
+
+#include <span>
+
+#include "coll/call.hpp"
+#include "p2p/request.hpp"
+
+namespace hr::coll {
+
+using comm::Communicator;
+using layout::Datatype;
+using layout::Op;
+using Types = std::span<Datatype* const>;
+
+// --- the forms. Each takes the operation's place in the communicator's sequence of collectives ---
+Status run(Call& call);
+// *request gets one reference, the caller's.
+Status start(Call& call, p2p::Request** request);
+Status init(Call& call, p2p::Request** request);
+
+// --- section 6.3 to 6.11 ---
+Status barrier(Call& call, Communicator& comm);
+Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Communicator& comm);
+Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+              Datatype& recvtype, int root, Communicator& comm);
+Status gatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+               CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Communicator& comm);
+Status scatter(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+               Datatype& recvtype, int root, Communicator& comm);
+Status scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
+                void* recvbuf, Count recvcount, Datatype& recvtype, int root, Communicator& comm);
+Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                 Datatype& recvtype, Communicator& comm);
+Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                  CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm);
+Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                Datatype& recvtype, Communicator& comm);
+Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+                 void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Communicator& comm);
+Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
+                 void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes, Communicator& comm);
+Status reduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, int root,
+              Communicator& comm);
+Status allreduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,
+                 Communicator& comm);
+Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
+                      Communicator& comm);
+Status reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
+                            Communicator& comm);
+Status scan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm);
+Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm);
+
+// --- section 8.6. MPI_ERR_TOPOLOGY for a communicator without one ---
+Status neighbor_allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                          Count recvcount, Datatype& recvtype, Communicator& comm);
+Status neighbor_allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                           CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm);
+Status neighbor_alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                         Count recvcount, Datatype& recvtype, Communicator& comm);
+Status neighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                          Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                          Datatype& recvtype, Communicator& comm);
+Status neighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
+                          void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes,
+                          Communicator& comm);
+
+}  // namespace hr::coll

@@ -1,0 +1,81 @@
+// Gather up a binomial tree rooted at `root`: log2 p steps; inner processes collect their subtree's blocks packed.
+// For small blocks.
+#include <algorithm>
+
+#include "coll/messages.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Blocks of the relative ranks [first, first + blocks) arrive at the root: straight into place, unless they wrap
+// round the last rank and must be cut.
+Task receive_at_root(const Call& call, int first, int blocks) {
+  const int size = call.size();
+  const int begin = (first + call.root) % size;
+  const Count count = call.recv.count(0);
+  const View all = call.recv.all();
+  const int before_wrap = std::min(blocks, size - begin);
+  Requests<1> request;
+  if (before_wrap == blocks) {
+    HR_CO_TRY(receive_from(call, begin, slice(all, begin * count, blocks * count), request.next()));
+    const Status status = co_await request.all();
+    co_return status;
+  }
+  const std::size_t block = call.recv.bytes(0);
+  Scratch packed(static_cast<std::size_t>(blocks) * block);
+  HR_CO_TRY(receive_from(call, begin, packed.view(0, static_cast<std::size_t>(blocks) * block), request.next()));
+  const Status status = co_await request.all();
+  if (!status.ok()) co_return status;
+  const std::size_t cut = static_cast<std::size_t>(before_wrap) * block;
+  HR_CO_TRY(layout::unpack(all, static_cast<std::size_t>(begin) * block, cut, packed.data()));
+  HR_CO_TRY(layout::unpack(all, 0, static_cast<std::size_t>(blocks) * block - cut, packed.data() + cut));
+  co_return kOk;
+}
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  const int relative = (rank - call.root + size) % size;
+  if (relative == 0) {
+    HR_CO_TRY(copy_block(call.send, 0, call.recv, rank));
+    for (int bit = 1; bit < size; bit *= 2) {
+      Task child = receive_at_root(call, bit, std::min(bit, size - bit));
+      const Status status = co_await child;
+      if (!status.ok()) co_return status;
+    }
+    co_return kOk;
+  }
+
+  int bit = 1;
+  while ((relative & bit) == 0) bit *= 2;
+  const int subtree = std::min(bit, size - relative);
+  const int parent = (rank - bit + size) % size;
+  const std::size_t block = call.send.bytes(0);
+  View own;
+  HR_CO_TRY(call.send.block(0, &own));
+  Requests<32> requests;
+  if (subtree == 1) {
+    HR_CO_TRY(send_to(call, parent, own, requests.next()));
+    const Status sent = co_await requests.all();
+    co_return sent;
+  }
+  Scratch packed(static_cast<std::size_t>(subtree) * block);
+  for (int child = 1; child < subtree; child *= 2) {
+    const auto blocks = static_cast<std::size_t>(std::min(child, subtree - child));
+    HR_CO_TRY(receive_from(call, (rank + child) % size,
+                           packed.view(static_cast<std::size_t>(child) * block, blocks * block), requests.next()));
+  }
+  HR_CO_TRY(layout::pack(own, 0, block, packed.data()));
+  const Status received = co_await requests.all();
+  if (!received.ok()) co_return received;
+  HR_CO_TRY(send_to(call, parent, packed.view(0, static_cast<std::size_t>(subtree) * block), requests.next()));
+  const Status sent = co_await requests.all();
+  co_return sent;
+}
+
+}  // namespace
+
+const Algorithm gather_binomial = {"binomial", serves(Operation::kGather), &intra, &run};
+
+}  // namespace hr::coll

@@ -1,0 +1,53 @@
+// Neighborhood collectives (section 8.6): one message to every destination, one from every source, all at once.
+//
+// A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian
+// grid what is sent towards -1 arrives as coming from +1, so receives are posted with the two directions of a
+// dimension exchanged; otherwise a periodic dimension of one or two processes would mix them up.
+#include "coll/messages.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+using Neighbors = comm::Topology::Neighbors;
+
+bool one_block_for_all(Operation operation) noexcept {
+  return operation == Operation::kNeighborAllgather || operation == Operation::kNeighborAllgatherv;
+}
+
+Task run(const Call& call) {
+  const comm::Topology& topology = *call.comm->topology_;
+  const Neighbors neighbors = topology.neighbors(call.rank());
+  const int sources = static_cast<int>(neighbors.sources.size());
+  const int destinations = static_cast<int>(neighbors.destinations.size());
+  const int flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;
+  const bool same = one_block_for_all(call.operation);
+  p2p::RequestList requests(neighbors.sources.size() + neighbors.destinations.size());
+  View view;
+  for (int i = 0; i < sources; ++i) {
+    const int slot = i ^ flip;
+    const int from = neighbors.sources[static_cast<std::size_t>(slot)];
+    if (from == abi::kProcNull || call.recv.bytes(slot) == 0) continue;
+    HR_CO_TRY(call.recv.block(slot, &view));
+    HR_CO_TRY(receive_from(call, from, view, requests.next()));
+  }
+  for (int slot = 0; slot < destinations; ++slot) {
+    const int to = neighbors.destinations[static_cast<std::size_t>(slot)];
+    const int block = same ? 0 : slot;
+    if (to == abi::kProcNull || call.send.bytes(block) == 0) continue;
+    HR_CO_TRY(call.send.block(block, &view));
+    HR_CO_TRY(send_to(call, to, view, requests.next()));
+  }
+  const Status status = co_await requests.all();
+  co_return status;
+}
+
+}  // namespace
+
+const Algorithm neighbor_linear = {
+    "linear",
+    serves(Operation::kNeighborAllgather, Operation::kNeighborAllgatherv, Operation::kNeighborAlltoall,
+           Operation::kNeighborAlltoallv, Operation::kNeighborAlltoallw),
+    &intra, &run};
+
+}  // namespace hr::coll

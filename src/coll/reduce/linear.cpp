@@ -1,0 +1,30 @@
+// Reduce by one vector from every peer to the root, which combines them in the order of ranks. Serves
+// intercommunicators.
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  if (!call.is_root()) {
+    Requests<1> request;
+    if (call.root != abi::kProcNull) HR_CO_TRY(send_to(call, call.root, call.send.all(), request.next()));
+    const Status sent = co_await request.all();
+    co_return sent;
+  }
+  const View result = call.recv.all();
+  // In place the contribution must survive the first vectors to arrive.
+  TypedScratch saved(call.in_place ? result.count : 0, *result.type);
+  View own = call.send.none() ? saved.view() : call.send.all();
+  if (call.in_place) HR_CO_TRY(layout::copy(result, own));
+  Task receive = receive_and_reduce(call, own, result);
+  const Status status = co_await receive;
+  co_return status;
+}
+
+}  // namespace
+
+const Algorithm reduce_linear = {"linear", serves(Operation::kReduce), &always, &run};
+
+}  // namespace hr::coll

@@ -1,0 +1,47 @@
+// What the reductions share. The order of operands is the order of ranks everywhere, also for operations that are
+// declared commutative: two processes that combine the same operands then get the same bits (section 6.9.1).
+//
+// Algorithms see host or managed memory only (start.cpp stages device buffers).
+#pragma once
+
+#include <utility>
+
+#include "coll/messages.hpp"
+
+namespace hr::coll {
+
+// right = left op right, element by element; `left` holds the lower ranks' result.
+[[nodiscard]] inline Status combine(const Call& call, const View& left, const View& right) {
+  return layout::apply(*call.op, left.address, right.address, right.count, *right.type);
+}
+
+// This process's contribution to a reduction whose buffers have the same count and type: send, or recv in place.
+[[nodiscard]] inline const View& contribution(const Call& call) noexcept {
+  return call.send.none() ? call.recv.all() : call.send.all();
+}
+
+// The elements of a vector cut into `parts` runs whose lengths differ by one at most.
+struct Cut {
+  Count count;
+  int parts;
+  [[nodiscard]] Count begin(int i) const noexcept {
+    const Count longer = count % parts;
+    return count / parts * i + (i < longer ? i : longer);
+  }
+  [[nodiscard]] View of(const View& vector, int i) const noexcept {
+    return slice(vector, begin(i), begin(i + 1) - begin(i));
+  }
+};
+
+// Commutative. Everybody's `vector` holds its contribution; after, part (rank + 1) mod p of it is the result.
+[[nodiscard]] Task ring_reduce(const Call& call, View vector);
+
+// Reduces to relative order-keeping rank `top`: `mine` has this process's contribution and is overwritten; on `top`
+// it is the result. `other` is room for as much. `top` must be 0 unless the operation is commutative.
+[[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
+
+// Receives everybody's vector of the other group (or this one) one after the other, in the order of ranks, and
+// leaves the result in `result`; sends nothing. `own` is this process's contribution in an intracommunicator.
+[[nodiscard]] Task receive_and_reduce(const Call& call, View own, View result);
+
+}  // namespace hr::coll

@@ -1,0 +1,46 @@
+// Views of parts of a buffer, and host memory that a collective needs for itself.
+//
+// Owner: Scratch and TypedScratch own their memory and are locals of the coroutine that uses it. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "layout/view.hpp"
+
+namespace hr::coll {
+
+// Elements [first, first + count) of a view.
+[[nodiscard]] layout::View slice(const layout::View& view, Count first, Count count) noexcept;
+
+// A run of bytes, as MPI_BYTE, in memory of the given kind.
+[[nodiscard]] layout::View bytes_view(std::byte* address, std::size_t bytes, const mem::Location& where = {}) noexcept;
+
+// Uninitialised host memory; small ones need no allocation.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) : heap_(bytes > sizeof inline_ ? new std::byte[bytes] : nullptr) {}
+  [[nodiscard]] std::byte* data() noexcept { return heap_ ? heap_.get() : inline_; }
+  // Bytes [offset, offset + bytes) of it.
+  [[nodiscard]] layout::View view(std::size_t offset, std::size_t bytes) noexcept {
+    return bytes_view(data() + offset, bytes);
+  }
+
+ private:
+  // 16: what a coroutine's frame is aligned to.
+  alignas(16) std::byte inline_[512];
+  std::unique_ptr<std::byte[]> heap_;
+};
+
+// Host memory for `count` elements of a type with the type's own layout, so that an Op applies to it.
+class TypedScratch {
+ public:
+  TypedScratch(Count count, const layout::Datatype& type);
+  [[nodiscard]] const layout::View& view() const noexcept { return view_; }
+
+ private:
+  Scratch memory_;
+  layout::View view_;
+};
+
+}  // namespace hr::coll
