@@ -1,0 +1,42 @@
+// EventLoop: descriptors and timers of mpiexec, on one thread.
+//
+// Owner: Job. A handler may add and remove descriptors and timers, also its own. It does not close descriptors.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace hr::launcher {
+
+class EventLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Handler = std::function<void()>;
+  using TimerId = std::pair<Clock::time_point, std::uint64_t>;
+
+  EventLoop();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Calls the handler whenever any of the events (EPOLLIN, EPOLLOUT), an error or a hang-up is there.
+  void watch(int descriptor, std::uint32_t events, Handler handler);
+  void forget(int descriptor) noexcept;
+
+  TimerId after(std::chrono::milliseconds delay, Handler handler);
+  void cancel(TimerId timer) noexcept;
+
+  // Waits for something to happen and handles it.
+  void run_once();
+
+ private:
+  int epoll_;
+  std::map<int, std::shared_ptr<Handler>> handlers_;
+  std::map<TimerId, Handler> timers_;
+  std::uint64_t timer_count_ = 0;
+};
+
+}  // namespace hr::launcher

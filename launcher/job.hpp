@@ -1,0 +1,74 @@
+// Job: one run of mpiexec, from the first rank's start to the last one's end.
+//
+// Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0 between
+// MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the job:
+// SIGTERM to every rank's process group, SIGKILL a second later. In the end nothing is left: processes, shared memory.
+// Owner: main(). One thread.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event_loop.hpp"
+#include "input.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "pmi_server.hpp"
+#include "rank.hpp"
+#include "signals.hpp"
+
+namespace hr::launcher {
+
+class Job {
+ public:
+  explicit Job(Options options);
+  ~Job();
+
+  // Runs to the end; returns mpiexec's exit code.
+  int run();
+
+ private:
+  // Start
+  bool prepare_programs();
+  bool start_all();
+  bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
+  void report_binding(const Rank& rank, const topo::CpuSet& cpus);
+
+  // Events
+  void on_signal(int signal);
+  void on_timeout();
+  void receive_pmi(Rank& rank);
+  void reap();
+  void judge(const Rank& rank, int code, int status);
+
+  // End
+  void say(const std::string& text);
+  void fail(int exit_code, const std::string& text);
+  void check_barrier();
+  void signal_all(int signal);
+  void clean_up();
+  [[nodiscard]] std::string name_of(const Rank& rank) const;
+
+  Options options_;
+  std::string host_;
+  std::string id_;  // name of the PMI key-value space and of the shared-memory files
+  EventLoop loop_;
+  Sink output_;
+  std::unique_ptr<Sink> separate_error_;  // null when standard error is the same file as standard output
+  Sink& error_;
+  Input input_;
+  std::vector<std::string> paths_;                      // executable of each program
+  std::vector<std::vector<std::string>> environments_;  // of each program
+  std::vector<Rank> ranks_;
+  std::unique_ptr<PmiServer> pmi_;
+  std::list<Forwarder> forwarders_;
+  std::unique_ptr<Signals> signals_;
+  int running_ = 0;
+  bool ending_ = false;     // the end has been decided; what ranks do from here on is not news
+  int exit_code_ = 0;
+  int interrupted_by_ = 0;  // SIGINT, SIGTERM... that was passed on
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,180 @@
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+namespace hr::launcher {
+namespace {
+
+constexpr std::size_t kFullSink = std::size_t{1} << 20;
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // held back at most; then it goes out in pieces
+constexpr std::chrono::milliseconds kPromptDelay{100};
+
+}  // namespace
+
+Sink::Sink(EventLoop& loop, int descriptor) : loop_(loop), descriptor_(descriptor) {
+  struct stat state {};
+  regular_ = ::fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode);
+  terminal_ = ::isatty(descriptor) == 1;
+}
+
+bool Sink::full() const noexcept { return queue_.size() - written_ > kFullSink; }
+
+void Sink::write(const void* source, std::string_view text) {
+  if (broken_ || text.empty()) return;
+  if (open_line_of_ != nullptr && open_line_of_ != source) queue_ += '\n';
+  queue_ += text;
+  open_line_of_ = text.back() == '\n' ? nullptr : source;
+  if (!watched_) drain();
+}
+
+void Sink::drain() {
+  while (!broken_ && written_ < queue_.size()) {
+    // A descriptor that we share with other processes must not be made non-blocking: ask first, and write no more than
+    // a pipe that has room takes at once.
+    pollfd state{descriptor_, POLLOUT, 0};
+    if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
+    const std::size_t left = queue_.size() - written_;
+    const ssize_t count = ::write(descriptor_, queue_.data() + written_, regular_ ? left : std::min<std::size_t>(left, PIPE_BUF));
+    if (count >= 0) {
+      written_ += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      return wait_for_room();
+    } else if (errno != EINTR) {
+      broken_ = true;  // the reader has gone: the ranks find out when their pipes close
+    }
+  }
+  queue_.clear();
+  written_ = 0;
+  wake();
+}
+
+void Sink::wait_for_room() {
+  if (written_ > kFullSink) {
+    queue_.erase(0, written_);
+    written_ = 0;
+  }
+  if (watched_) return;
+  watched_ = true;
+  loop_.watch(descriptor_, EPOLLOUT, [this] {
+    loop_.forget(descriptor_);
+    watched_ = false;
+    drain();
+  });
+}
+
+void Sink::wake() {
+  const auto waiting = std::exchange(waiting_, {});
+  for (const auto& resume : waiting) resume();
+}
+
+void Sink::flush() {
+  while (!broken_ && written_ < queue_.size()) {
+    pollfd state{descriptor_, POLLOUT, 0};
+    ::poll(&state, 1, -1);
+    drain();
+  }
+}
+
+Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label)
+    : loop_(loop), pipe_(std::move(pipe)), sink_(sink), label_(std::move(label)) {
+  ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // the read end is ours alone
+  resume();
+}
+
+Forwarder::~Forwarder() { close(); }
+
+void Forwarder::resume() {
+  if (watched_ || done()) return;
+  if (sink_.broken()) return close();
+  watched_ = true;
+  loop_.watch(pipe_.get(), EPOLLIN, [this] { read_some(); });
+}
+
+void Forwarder::pause() {
+  if (watched_) loop_.forget(pipe_.get());
+  watched_ = false;
+}
+
+void Forwarder::close() {
+  pause();
+  if (timer_set_) loop_.cancel(timer_);
+  timer_set_ = false;
+  pipe_.close();
+}
+
+void Forwarder::read_some() {
+  char chunk[65536];
+  const ssize_t count = ::read(pipe_.get(), chunk, sizeof chunk);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    emit_rest();
+    return close();
+  }
+  take(std::string_view(chunk, static_cast<std::size_t>(count)));
+  if (sink_.broken()) return close();
+  if (sink_.full()) {
+    pause();
+    sink_.when_room([this] { resume(); });
+  }
+}
+
+void Forwarder::finish() {
+  while (!done()) {
+    char chunk[65536];
+    const ssize_t count = ::read(pipe_.get(), chunk, sizeof chunk);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    take(std::string_view(chunk, static_cast<std::size_t>(count)));
+  }
+  emit_rest();
+  close();
+}
+
+void Forwarder::take(std::string_view text) {
+  const auto end = text.rfind('\n');
+  if (end != std::string_view::npos) {
+    rest_ += text.substr(0, end + 1);
+    emit(rest_);
+    rest_ = text.substr(end + 1);
+  } else {
+    rest_ += text;
+  }
+  if (rest_.size() > kLongestLine) return emit_rest();
+  // A prompt has no newline: on a terminal it is shown after a moment.
+  if (!rest_.empty() && sink_.is_terminal() && !timer_set_) {
+    timer_set_ = true;
+    timer_ = loop_.after(kPromptDelay, [this] {
+      timer_set_ = false;
+      emit_rest();
+    });
+  }
+}
+
+void Forwarder::emit_rest() {
+  emit(rest_);
+  rest_.clear();
+}
+
+void Forwarder::emit(std::string_view lines) {
+  if (label_.empty()) return sink_.write(this, lines);
+  std::string labelled;
+  bool at_start = !sink_.is_mid_line(this);
+  while (!lines.empty()) {
+    const auto end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end == std::string_view::npos ? end : end + 1);
+    if (at_start) labelled += label_;
+    labelled += line;
+    at_start = true;
+    lines.remove_prefix(line.size());
+  }
+  sink_.write(this, labelled);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,84 @@
+// Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
+//
+// A Sink is one of mpiexec's outputs, a Forwarder one pipe of one rank. Owner of both: Output, owned by Job. One thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "descriptor.hpp"
+#include "event_loop.hpp"
+
+namespace hr::launcher {
+
+// Never blocks the loop on a slow reader (a pager, a full pipe): what does not fit waits, and forwarders pause.
+class Sink {
+ public:
+  Sink(EventLoop& loop, int descriptor);
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  // Appends text of `source` (any address that names it). A line that another source left unended is ended first.
+  void write(const void* source, std::string_view text);
+  // True when the last text of this source did not end its line, and nobody else has written since.
+  [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
+  [[nodiscard]] bool full() const noexcept;
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
+  // Called once, when a full sink has room again or broke.
+  void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
+  // Blocks until everything is written or the reader is gone.
+  void flush();
+
+ private:
+  void drain();
+  void wait_for_room();
+  void wake();
+
+  EventLoop& loop_;
+  int descriptor_;
+  bool regular_ = false;
+  bool terminal_ = false;
+  bool broken_ = false;
+  bool watched_ = false;
+  std::string queue_;
+  std::size_t written_ = 0;  // of the queue's front
+  const void* open_line_of_ = nullptr;
+  std::list<std::function<void()>> waiting_;
+};
+
+class Forwarder {
+ public:
+  // label: what each line begins with, or empty.
+  Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label);
+  ~Forwarder();
+  Forwarder(const Forwarder&) = delete;
+  Forwarder& operator=(const Forwarder&) = delete;
+
+  [[nodiscard]] bool done() const noexcept { return !pipe_.is_open(); }
+  // Takes what is there now and gives up the pipe.
+  void finish();
+
+ private:
+  void resume();
+  void pause();
+  void read_some();
+  void take(std::string_view text);
+  void emit(std::string_view lines);
+  void emit_rest();
+  void close();
+
+  EventLoop& loop_;
+  Descriptor pipe_;
+  Sink& sink_;
+  std::string label_;
+  std::string rest_;  // the beginning of a line
+  bool watched_ = false;
+  bool timer_set_ = false;
+  EventLoop::TimerId timer_;
+};
+
+}  // namespace hr::launcher

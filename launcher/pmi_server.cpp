@@ -1,0 +1,75 @@
+#include "pmi_server.hpp"
+
+namespace hr::launcher {
+
+PmiServer::PmiServer(std::string space, std::vector<int> appnums, Callbacks callbacks)
+    : space_(std::move(space)),
+      appnums_(std::move(appnums)),
+      callbacks_(std::move(callbacks)),
+      ranks_(appnums_.size()) {
+  // One node has all ranks.
+  values_["PMI_process_mapping"] = "(vector,(0,1," + std::to_string(ranks_.size()) + "))";
+}
+
+void PmiServer::handle_line(int rank, std::string_view line) {
+  const boot::WireMessage message(line);
+  const std::string_view command = message.command();
+  RankState& own = ranks_[static_cast<std::size_t>(rank)];
+  const std::string size = std::to_string(ranks_.size());
+
+  if (command == "init") {
+    own.initialised = true;
+    const bool spoken = message.number("pmi_version", 0) == 1;
+    callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") + (spoken ? "0" : "-1"));
+  } else if (command == "get_maxes") {
+    callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
+  } else if (command == "get_appnum") {
+    callbacks_.send(rank, "cmd=appnum rc=0 appnum=" + std::to_string(appnums_[static_cast<std::size_t>(rank)]));
+  } else if (command == "get_my_kvsname") {
+    callbacks_.send(rank, "cmd=my_kvsname rc=0 kvsname=" + space_);
+  } else if (command == "get_universe_size") {
+    callbacks_.send(rank, "cmd=universe_size rc=0 size=" + size);
+  } else if (command == "put") {
+    put(rank, message.field("key"), message.field("value"));
+  } else if (command == "get") {
+    get(rank, message.field("key"));
+  } else if (command == "barrier_in") {
+    enter_barrier(rank);
+  } else if (command == "finalize") {
+    own.finalized = true;
+    callbacks_.send(rank, "cmd=finalize_ack rc=0");
+  } else if (command == "abort") {
+    callbacks_.abort(rank, message.number("exitcode", 1));
+  } else if (line.starts_with("mcmd=")) {
+    // The lines that follow, up to "endcmd", belong to it; the answer goes out with the last.
+  } else if (line == "endcmd") {
+    callbacks_.send(rank, "cmd=spawn_result rc=-1 msg=not_supported");
+  } else if (!command.empty()) {
+    callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
+  }
+}
+
+void PmiServer::put(int rank, std::string_view key, std::string_view value) {
+  const bool fresh = !key.empty() && values_.emplace(key, value).second;
+  callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
+}
+
+void PmiServer::get(int rank, std::string_view key) {
+  const auto found = values_.find(key);
+  callbacks_.send(rank, found == values_.end() ? "cmd=get_result rc=-1 msg=key_not_found value=unknown"
+                                               : "cmd=get_result rc=0 msg=success value=" + found->second);
+}
+
+void PmiServer::enter_barrier(int rank) {
+  RankState& own = ranks_[static_cast<std::size_t>(rank)];
+  if (own.in_barrier) return;
+  own.in_barrier = true;
+  if (++waiting_ < ranks_.size()) return;
+  waiting_ = 0;
+  for (RankState& each : ranks_) each.in_barrier = false;
+  for (std::size_t each = 0; each < ranks_.size(); ++each) {
+    callbacks_.send(static_cast<int>(each), "cmd=barrier_out rc=0");
+  }
+}
+
+}  // namespace hr::launcher

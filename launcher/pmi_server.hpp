@@ -1,0 +1,55 @@
+// PmiServer: the launcher's side of PMI-1 for all ranks of one job.
+//
+// It keeps the key-value space, the barrier, and what each rank has said about itself; it does no input or output of its
+// own: lines go in through handle_line(), answers go out through the callback. Owner: Job. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boot/pmi1_wire.hpp"
+
+namespace hr::launcher {
+
+class PmiServer {
+ public:
+  struct Callbacks {
+    std::function<void(int rank, std::string_view line)> send;
+    std::function<void(int rank, int exit_code)> abort;
+  };
+
+  // appnums: which program each rank belongs to; one entry a rank.
+  PmiServer(std::string space, std::vector<int> appnums, Callbacks callbacks);
+
+  // One line without its newline. What is not understood is answered with an error.
+  void handle_line(int rank, std::string_view line);
+
+  [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
+  [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
+  // True when some rank waits in a barrier.
+  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0; }
+
+ private:
+  struct RankState {
+    bool initialised = false;
+    bool finalized = false;
+    bool in_barrier = false;
+  };
+
+  const RankState& state(int rank) const noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  void enter_barrier(int rank);
+  void put(int rank, std::string_view key, std::string_view value);
+  void get(int rank, std::string_view key);
+
+  std::string space_;
+  std::vector<int> appnums_;
+  Callbacks callbacks_;
+  std::vector<RankState> ranks_;
+  std::map<std::string, std::string, std::less<>> values_;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace hr::launcher

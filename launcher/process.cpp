@@ -1,0 +1,152 @@
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include "base/knobs.hpp"
+
+extern char** environ;
+
+namespace hr::launcher {
+namespace {
+
+rlimit inherited_limit{};
+
+// What the new process does before it becomes the program. It shares our memory until then (vfork): system calls only.
+[[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
+                         volatile int* error) {
+  const auto give_up = [error] {
+    *error = errno;
+    ::_exit(127);
+  };
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // it died before we had asked to be told
+  if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
+  // Binding is a matter of speed: a program runs also where it is refused.
+  if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);
+  if (::dup2(plan.standard_input, STDIN_FILENO) < 0 || ::dup2(plan.standard_output, STDOUT_FILENO) < 0 ||
+      ::dup2(plan.standard_error, STDERR_FILENO) < 0) {
+    give_up();
+  }
+  if (plan.kept >= 0) ::fcntl(plan.kept, F_SETFD, 0);
+  if (inherited_limit.rlim_cur != 0) ::setrlimit(RLIMIT_NOFILE, &inherited_limit);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGTTOU, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(plan.path, plan.arguments, plan.environment);
+  give_up();
+  __builtin_unreachable();
+}
+
+bool from_outer_launcher(std::string_view variable) {
+  for (const char* prefix : {"PMI_", "PMIX_", "PMIx_", "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "HYDI_", "HYDRA_"}) {
+    if (variable.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// 0 when it can be executed, else why not.
+int check_executable(const std::string& path) {
+  struct stat state {};
+  if (::stat(path.c_str(), &state) != 0) return errno;
+  if (S_ISDIR(state.st_mode)) return EISDIR;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+[[gnu::noinline]] pid_t start_process(const ChildPlan& plan, int* error) {
+  std::vector<unsigned long> mask;
+  if (plan.cpus != nullptr && !plan.cpus->empty()) {
+    constexpr unsigned kWord = sizeof(unsigned long) * CHAR_BIT;
+    mask.resize(plan.cpus->back() / kWord + 1);
+    for (const unsigned cpu : *plan.cpus) mask[cpu / kWord] |= 1ul << (cpu % kWord);
+  }
+  const pid_t parent = ::getpid();
+  const unsigned long* mask_words = mask.data();
+  const std::size_t mask_bytes = mask.size() * sizeof(unsigned long);
+  volatile int child_error = 0;
+  // vfork: no copy of our page tables for each rank, and the errno of a failed exec comes back through memory.
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (pid == 0) become(plan, mask_words, mask_bytes, parent, &child_error);
+  *error = pid < 0 ? errno : child_error;
+  if (pid > 0 && child_error != 0) return -1;  // a zombie that leaves with us
+  return pid;
+}
+
+int find_executable(const std::string& name, const std::string& directory, std::string* path) {
+  // A relative name is relative to where the program starts.
+  const auto in_directory = [&](const std::string& file) {
+    return directory.empty() || file[0] == '/' ? file : directory + "/" + file;
+  };
+  *path = name;
+  if (name.empty()) return ENOENT;
+  if (name.find('/') != std::string::npos) return check_executable(in_directory(name));
+  int reason = ENOENT;
+  const char* variable = hr::environment("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  while (!rest.empty()) {
+    const auto end = rest.find(':');
+    const std::string_view folder = rest.substr(0, end);
+    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    const int found = check_executable(in_directory(candidate));
+    if (found == 0) {
+      *path = candidate;
+      return 0;
+    }
+    if (found == EACCES) reason = EACCES;
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (check_executable(in_directory(name)) != 0) return reason;
+  *path = "./" + name;
+  return 0;
+}
+
+std::vector<std::string> make_environment(const std::vector<Variable>& variables) {
+  std::map<std::string, std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || from_outer_launcher(text)) continue;
+    merged.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& [name, value] : variables) merged.insert_or_assign(name, value);
+  std::vector<std::string> strings;
+  strings.reserve(merged.size());
+  for (const auto& [name, value] : merged) strings.push_back(name + "=" + value);
+  return strings;
+}
+
+std::vector<char*> as_pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void raise_descriptor_limit() {
+  if (::getrlimit(RLIMIT_NOFILE, &inherited_limit) != 0) return;
+  rlimit raised = inherited_limit;
+  raised.rlim_cur = raised.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,35 @@
+// One rank of the job, as mpiexec sees it. Plain state, owned by Job.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "descriptor.hpp"
+
+namespace hr::launcher {
+
+struct Rank {
+  int number = 0;
+  pid_t pid = -1;      // also its process group; stays reserved until the job ends, as the zombie is kept
+  bool ended = false;
+  Descriptor pmi;      // our end of its PMI socket
+  std::string pmi_received;
+};
+
+// "0-3,7" of an ascending list.
+template <class Numbers>
+std::string as_ranges(const Numbers& numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    auto last = at;
+    auto next = at;
+    while (++next != numbers.end() && *next == *last + 1) last = next;
+    text += (text.empty() ? "" : ",") + std::to_string(*at);
+    if (last != at) text += "-" + std::to_string(*last);
+    at = next;
+  }
+  return text;
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,15 @@
+// Where a process is: what a person wants to know of a rank that hangs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+
+namespace hr::launcher {
+
+// Lines of text: the stacks of its threads by gdb where gdb is there and may look, else its state from /proc. Takes no
+// longer than the limit.
+std::string where_is(pid_t pid, std::chrono::milliseconds limit);
+
+}  // namespace hr::launcher

@@ -1,0 +1,133 @@
+// The beginning of a job: programs found, ranks placed and started.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "job.hpp"
+#include "process.hpp"
+
+namespace hr::launcher {
+namespace {
+
+constexpr int kCannotExecute = 127;
+
+bool make_pipe(Descriptor* reading, Descriptor* writing) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  *reading = Descriptor(ends[0]);
+  *writing = Descriptor(ends[1]);
+  return true;
+}
+
+bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  *ours = Descriptor(ends[0]);
+  *theirs = Descriptor(ends[1]);
+  return true;
+}
+
+}  // namespace
+
+bool Job::prepare_programs() {
+  for (const Program& program : options_.programs) {
+    std::string path;
+    const std::string& name = program.arguments[0];
+    if (const int error = find_executable(name, program.directory, &path); error != 0) {
+      say("cannot execute \"" + name + "\": " + std::strerror(error));
+      exit_code_ = kCannotExecute;
+      return false;
+    }
+    paths_.push_back(path);
+    environments_.push_back(make_environment(program.environment));
+  }
+  return true;
+}
+
+bool Job::start_all() {
+  const int total = options_.ranks();
+  std::vector<int> appnums;
+  for (std::size_t program = 0; program < options_.programs.size(); ++program) {
+    appnums.insert(appnums.end(), static_cast<std::size_t>(options_.programs[program].ranks), static_cast<int>(program));
+  }
+  PmiServer::Callbacks callbacks;
+  callbacks.send = [this](int rank, std::string_view line) {
+    const std::string text = std::string(line) + "\n";
+    // A rank asks one thing at a time and reads the answer, so there is room; one that is gone needs none.
+    ::send(ranks_[static_cast<std::size_t>(rank)].pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  };
+  callbacks.abort = [this](int rank, int code) {
+    fail(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff,
+         name_of(ranks_[static_cast<std::size_t>(rank)]) + " called MPI_Abort with code " + std::to_string(code) +
+             "; ending the job");
+  };
+  pmi_ = std::make_unique<PmiServer>(id_, appnums, std::move(callbacks));
+
+  raise_descriptor_limit();
+  std::vector<topo::CpuSet> placement(static_cast<std::size_t>(total));
+  if (options_.binding != topo::Binding::kNone) {
+    placement = topo::place_ranks(topo::allowed_cores(), total, options_.binding);
+  }
+  ranks_.resize(static_cast<std::size_t>(total));
+  for (int number = 0; number < total; ++number) {
+    const auto at = static_cast<std::size_t>(number);
+    ranks_[at].number = number;
+    if (!start_rank(ranks_[at], static_cast<std::size_t>(appnums[at]), placement[at])) return false;
+    if (options_.report_bindings) report_binding(ranks_[at], placement[at]);
+  }
+  return true;
+}
+
+bool Job::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) {
+  const std::string number = std::to_string(rank.number);
+  const auto cannot = [&](const char* what, int error, int exit_code) {
+    fail(exit_code, "cannot " + std::string(what) + " for rank " + number + ": " + std::strerror(error));
+    return false;
+  };
+  Descriptor output, output_end, error, error_end, pmi_end;
+  if (!make_pipe(&output, &output_end) || !make_pipe(&error, &error_end) || !make_socket_pair(&rank.pmi, &pmi_end)) {
+    return cannot("make pipes", errno, 1);
+  }
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::string total = std::to_string(ranks_.size());
+
+  std::vector<std::string> environment = environments_[program];
+  environment.insert(environment.end(), {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number,
+                                         "PMI_SIZE=" + total, "MPI_LOCALRANKID=" + number, "MPI_LOCALNRANKS=" + total});
+  const auto arguments = as_pointers(options_.programs[program].arguments);
+  const auto variables = as_pointers(environment);
+  ChildPlan plan;
+  plan.path = paths_[program].c_str();
+  plan.arguments = arguments.data();
+  plan.environment = variables.data();
+  const std::string& directory = options_.programs[program].directory;
+  plan.directory = directory.empty() ? nullptr : directory.c_str();
+  plan.standard_input = rank.number == 0 ? input_.for_rank_0() : nothing.get();
+  plan.standard_output = output_end.get();
+  plan.standard_error = error_end.get();
+  plan.kept = pmi_end.get();
+  plan.cpus = &cpus;
+  int reason = 0;
+  rank.pid = start_process(plan, &reason);
+  if (rank.pid < 0) {
+    return cannot(("execute \"" + options_.programs[program].arguments[0] + "\"").c_str(), reason, kCannotExecute);
+  }
+  ++running_;
+  if (rank.number == 0) input_.started();
+
+  const std::string label = options_.label ? "[" + number + "] " : "";
+  forwarders_.emplace_back(loop_, std::move(output), output_, label);
+  forwarders_.emplace_back(loop_, std::move(error), error_, label);
+  loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
+  return true;
+}
+
+void Job::report_binding(const Rank& rank, const topo::CpuSet& cpus) {
+  say(name_of(rank) + (cpus.empty() ? " is not bound" : " is bound to CPU " + as_ranges(cpus)));
+}
+
+}  // namespace hr::launcher
