@@ -1,0 +1,161 @@
+// The GPU's backend: two copies of the fields in device memory, an update going from one to the other, and kernels that
+// pack, unpack and update boxes (kernels.cu). The CUDA driver is opened at run time.
+#include <mpi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "backend.hpp"
+#include "gpu.hpp"
+
+extern "C" const unsigned char halo3d_fatbin[];
+
+namespace halo3d {
+namespace {
+
+// As in kernels.cu.
+struct Region {
+  unsigned row, plane, volume, lo[3], extent[3], fields;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(const Shape& shape) : shape_(shape), module_(halo3d_fatbin) {
+    const std::string suffix = std::to_string(shape.element_bytes);
+    pack_ = module_.function(("halo3d_pack" + suffix).c_str());
+    unpack_ = module_.function(("halo3d_unpack" + suffix).c_str());
+    shift_ = module_.function(("halo3d_shift" + suffix).c_str());
+    current_ = static_cast<char*>(allocate(field_bytes() * kFields));
+    spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
+    main_ = gpu::create_stream(true);
+    inner_ = gpu::create_stream(true);
+  }
+  ~CudaBackend() override {
+    gpu::synchronize();
+    gpu::destroy_stream(inner_);
+    gpu::destroy_stream(main_);
+    for (void* memory : device_memory_) gpu::free(memory);
+  }
+
+  const char* name() const override { return "cuda"; }
+  bool on_device() const override { return true; }
+  void* fields() override { return current_; }
+  void upload(const void* from) override { gpu::copy(current_, from, field_bytes() * kFields); }
+  void download(void* to) override { gpu::copy(to, current_, field_bytes() * kFields); }
+
+  void* allocate(std::size_t bytes) override {
+    device_memory_.push_back(gpu::allocate(bytes));
+    gpu::fill(device_memory_.back(), 0, bytes);
+    return device_memory_.back();
+  }
+  void* allocate_host(std::size_t bytes) override {
+    device_memory_.push_back(gpu::allocate(bytes, gpu::Memory::kHostRegistered));
+    return device_memory_.back();
+  }
+
+  void pack(const Box& box, int first, int count, void* to) override {
+    launch(pack_, main_, region(box, count), field(current_, first), to);
+  }
+  void unpack(const Box& box, int first, int count, const void* from) override {
+    launch(unpack_, main_, region(box, count), field(current_, first), from);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override { gpu::copy_async(to, from, bytes, main_); }
+
+  void update(int way, Part part) override {
+    const gpu::Stream stream = part == Part::kInner ? inner_ : main_;
+    for (int f = 0; f < kFields; ++f) {
+      const int back = static_cast<int>(shape_.stride(f)) * way_step(way);
+      launch(shift_, stream, region(update_box(shape_, f, way, part), 1), field(current_, f),
+             static_cast<void*>(field(spare_, f)), back);
+    }
+  }
+  void finish_update() override { gpu::synchronize(inner_); }
+  void wait() override { gpu::synchronize(main_); }
+  void finish_step() override { std::swap(current_, spare_); }
+
+ private:
+  std::size_t field_bytes() const { return shape_.volume() * static_cast<std::size_t>(shape_.element_bytes); }
+  char* field(char* base, int index) const { return base + static_cast<std::size_t>(index) * field_bytes(); }
+
+  Region region(const Box& box, int fields) const {
+    Region region{};
+    region.row = static_cast<unsigned>(shape_.row());
+    region.plane = static_cast<unsigned>(shape_.plane());
+    region.volume = static_cast<unsigned>(shape_.volume());
+    for (int axis = 0; axis < kAxes; ++axis) {
+      region.lo[axis] = static_cast<unsigned>(box.lo[axis]);
+      region.extent[axis] = static_cast<unsigned>(box.extent(axis));
+    }
+    region.fields = static_cast<unsigned>(fields);
+    return region;
+  }
+
+  // 256 threads a block, laid out after the box: a plane normal to x is one element wide.
+  struct Launch {
+    gpu::Dim3 grid, block;
+  };
+  static Launch launch_of(const Region& region) {
+    const auto fit = [](unsigned extent, unsigned most) {
+      unsigned threads = 1;
+      while (threads < extent && threads < most) threads *= 2;
+      return threads;
+    };
+    const unsigned planes = region.extent[2] * region.fields;
+    Launch launch;
+    launch.block.x = fit(region.extent[0], 64);
+    launch.block.y = fit(region.extent[1], 256 / launch.block.x);
+    launch.block.z =
+        fit(planes, 256 / (launch.block.x * launch.block.y) > 64 ? 64 : 256 / (launch.block.x * launch.block.y));
+    launch.grid = {(region.extent[0] + launch.block.x - 1) / launch.block.x,
+                   (region.extent[1] + launch.block.y - 1) / launch.block.y,
+                   (planes + launch.block.z - 1) / launch.block.z};
+    return launch;
+  }
+  void launch(gpu::Function function, gpu::Stream stream, const Region& region, const void* a, const void* b) {
+    const Launch shape = launch_of(region);
+    gpu::launch(function, shape.grid, shape.block, stream, a, b, region);
+  }
+  void launch(gpu::Function function, gpu::Stream stream, const Region& region, const void* a, void* b, int back) {
+    const Launch shape = launch_of(region);
+    gpu::launch(function, shape.grid, shape.block, stream, a, b, back, region);
+  }
+
+  Shape shape_;
+  gpu::Module module_;
+  gpu::Function pack_, unpack_, shift_;
+  gpu::Stream main_, inner_;
+  std::vector<void*> device_memory_;
+  char *current_, *spare_;
+};
+
+// Whether the driver takes the embedded kernels: it does not where they were left out of the build.
+bool kernels_load() {
+  void* module = nullptr;
+  auto& driver = gpu::detail::driver();
+  if (driver.cuModuleLoadData(&module, halo3d_fatbin) != 0) return false;
+  driver.cuModuleUnload(module);
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason) {
+  gpu::fatal_exit = [] { MPI_Abort(MPI_COMM_WORLD, 3); };
+  if (!gpu::available()) {
+    reason = "no CUDA driver (libcuda.so.1) with a device here";
+    return nullptr;
+  }
+  if (gpu::device() < 0) gpu::select(local_rank);
+  if (!kernels_load()) {
+    reason = "the GPU's driver does not take halo3d's kernels (built without nvcc, or for other devices)";
+    return nullptr;
+  }
+  if (shape.volume() * kFields > 0xffffffffu) {
+    reason = "a block has more than 2^32 elements";
+    return nullptr;
+  }
+  return std::make_unique<CudaBackend>(shape);
+}
+
+}  // namespace halo3d

@@ -1,0 +1,46 @@
+// Which ranks there are, where they lie, and who is next to whom.
+//
+// Owns a Cartesian communicator (periodic, not reordered) and frees it; must die before MPI_Finalize.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <string>
+
+#include "options.hpp"
+#include "shape.hpp"
+
+namespace halo3d {
+
+class Decomposition {
+ public:
+  Decomposition() = default;
+  ~Decomposition();
+  Decomposition(const Decomposition&) = delete;
+  Decomposition& operator=(const Decomposition&) = delete;
+
+  // False, with the reason, where the ranks or points cannot be divided as asked. Collective over MPI_COMM_WORLD; every
+  // rank comes to the same answer.
+  [[nodiscard]] bool create(const Options& options, std::string& message);
+
+  MPI_Comm comm() const { return comm_; }
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  const Shape& shape() const { return shape_; }
+  const std::array<int, kAxes>& procs() const { return procs_; }
+  const std::array<int, kAxes>& size() const { return size_; }
+  // Global coordinate of this rank's first own point along an axis, counted from 0.
+  int first_point(int axis) const { return coordinates_[axis] * shape_.points[axis]; }
+  // The rank that a message going `way` along `axis` goes to; it comes from neighbour(axis, 1 - way).
+  int neighbour(int axis, int way) const { return neighbours_[axis][way]; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, ranks_ = 1;
+  Shape shape_{};
+  std::array<int, kAxes> procs_{}, size_{}, coordinates_{};
+  std::array<std::array<int, kWays>, kAxes> neighbours_{};
+};
+
+}  // namespace halo3d

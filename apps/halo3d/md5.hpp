@@ -1,0 +1,11 @@
+// MD5 (RFC 1321) of a text, as 32 hexadecimal digits: a name for a result, not a protection.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace halo3d {
+
+std::string md5(std::string_view text);
+
+}  // namespace halo3d

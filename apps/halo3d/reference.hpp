@@ -1,0 +1,47 @@
+// What every element of every field must be after any number of steps.
+//
+// Nothing is computed on the fields, so the truth is known exactly: field f is its initial field, moved along axis f.
+// Two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is the one that is
+// measured; kIdentity gives every element of the domain another value (up to 2^24 of them), so that a plane from the
+// wrong rank, field or way cannot go unnoticed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decomposition.hpp"
+
+namespace halo3d {
+
+enum class Initial { kSine, kIdentity };
+
+class Reference {
+ public:
+  // `way`: the one the fields move.
+  Reference(const Decomposition& decomposition, Initial initial, int way);
+
+  // The initial fields, own points; halos are set to a value that no element has.
+  void fill(void* fields) const;
+  // Every own point and every face of the halo, bit for bit. Empty when all is right, else the first difference.
+  std::string compare(const void* fields, int steps) const;
+
+ private:
+  template <class Real>
+  void fill_fields(Real* fields) const;
+  template <class Real>
+  std::string compare_fields(const Real* fields, int steps) const;
+  template <class Real>
+  std::string compare_box(const Real* field, int index, const Box& box, int steps) const;
+  // The row of values that begins at (i, j, k) of field `index`.
+  template <class Real>
+  void expected_row(std::vector<Real>& row, int index, int i, int j, int k, int steps) const;
+  int origin(int axis, int coordinate, int moved) const;
+
+  const Decomposition& decomposition_;
+  Shape shape_;
+  Initial initial_;
+  int way_;
+  std::array<std::vector<double>, kAxes> sine_;
+};
+
+}  // namespace halo3d

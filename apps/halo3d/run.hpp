@@ -1,0 +1,27 @@
+// One pattern from the initial fields to the validated result.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "options.hpp"
+#include "pattern.hpp"
+
+namespace halo3d {
+
+// Equal on all ranks, but for `difference`.
+struct Result {
+  std::string name;
+  int step = 0;            // in the published series
+  double seconds = 0;      // of all steps, the slowest rank, validation left out
+  Times times;             // the mean over the ranks, of all steps; messages and bytes a step
+  bool valid = false;      // on every rank
+  std::string difference;  // the first one found on this rank
+  std::string md5;         // of the profiles; "differ" when the ranks' are not the same
+};
+
+// Collective over the decomposition's communicator. `backend` is this run's own.
+Result run_pattern(const PatternRecord& record, const Options& options, const Decomposition& decomposition,
+                   Backend& backend);
+
+}  // namespace halo3d
