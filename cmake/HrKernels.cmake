@@ -13,9 +13,9 @@
 # on. Kernel sources therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
 include_guard(GLOBAL)
 
-set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda)
-set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels)
-set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in)
+set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
+set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels CACHE INTERNAL "portability.hpp")
+set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in CACHE INTERNAL "assembly that embeds an image")
 
 function(_hr_find_nvcc result)
   if(NOT HEADRACE_NVCC)
@@ -74,7 +74,7 @@ function(hr_fatbin name)
     set(HR_HAVE_IMAGE 1)
     add_custom_command(
       OUTPUT ${HR_IMAGE}
-      COMMAND ${nvcc} --fatbin -O3 -std=c++17 -I${HR_KERNELS_INCLUDE}
+      COMMAND ${nvcc} --fatbin -O3 -Xfatbin -compress-all -std=c++17 -I${HR_KERNELS_INCLUDE}
         -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
         -MD -MF ${HR_IMAGE}.d -o ${HR_IMAGE} ${unit}
       DEPENDS ${unit} ${ARG_SOURCES}
@@ -91,6 +91,8 @@ function(hr_fatbin name)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)
     add_library(${name}_host_kernels SHARED ${unit})
     target_include_directories(${name}_host_kernels PRIVATE ${HR_KERNELS_INCLUDE})
+    # A misaligned access ends the program here as it does on the device.
+    target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error)
     set_target_properties(${name}_host_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_FAKE_CUDA_DIR})
   endif()
 endfunction()

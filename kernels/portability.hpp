@@ -4,7 +4,7 @@
 //     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] *= factor;
 //   }
 //
-// Kernels are plain CUDA C++ of extern "C" linkage, without barriers, shared memory or intrinsics (on the CPU the
+// Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory or intrinsics (on the CPU the
 // threads of a launch run one after the other), and receive memory only through pointers and 64-bit addresses among
 // their parameters (also inside of 8-byte aligned struct parameters): the fake driver replaces device addresses there
 // by addresses that it may touch itself.
@@ -18,6 +18,7 @@
 #define HR_DEVICE static __device__ __forceinline__
 #define HR_CONSTANT __grid_constant__ const
 #define HR_UNROLL _Pragma("unroll")
+#define HR_NO_UNROLL _Pragma("unroll 1")
 
 #else
 
@@ -100,5 +101,6 @@ unsigned parameter_sizes(void (*)(T...), std::size_t* sizes) {
 #define HR_DEVICE static inline
 #define HR_CONSTANT const
 #define HR_UNROLL
+#define HR_NO_UNROLL
 
 #endif

@@ -73,7 +73,6 @@ struct AccessDescription {
   X(Result, cuDeviceGetName, cuDeviceGetName, (char*, int, int))                                                  \
   X(Result, cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                         \
   X(Result, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                    \
-  X(Result, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int))                                       \
   X(Result, cuCtxSetCurrent, cuCtxSetCurrent, (void*))                                                            \
   X(Result, cuCtxSynchronize, cuCtxSynchronize, ())                                                               \
   X(Result, cuMemAlloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                             \
@@ -118,8 +117,8 @@ struct Driver {
 #undef GPU_MEMBER
   bool usable = false;
   int devices = 0;
-  int device = -1;
-  void* context = nullptr;
+  int device = -1;              // the one that select() took
+  std::vector<void*> contexts;  // primary contexts retained, by device; for the life of the process
 
   Driver() {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -131,6 +130,7 @@ struct Driver {
     GPU_DRIVER_FUNCTIONS(GPU_LOAD)
 #undef GPU_LOAD
     usable = complete && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
+    contexts.resize(usable ? static_cast<std::size_t>(devices) : 0);
   }
 };
 
@@ -145,6 +145,7 @@ struct VmmChunk {
 };
 struct Allocation {
   Memory kind;
+  int device;
   std::size_t bytes;
   std::vector<VmmChunk> chunks;
 };
@@ -181,13 +182,16 @@ inline int device() { return detail::driver().device; }
 // Takes device `local_rank` modulo the number of devices and makes its primary context current in this thread.
 inline void select(int local_rank) {
   detail::Driver& driver = detail::driver();
-  const int previous = driver.device;
   driver.device = local_rank % driver.devices;
-  GPU_CALL(cuDevicePrimaryCtxRetain, &driver.context, driver.device);
-  GPU_CALL(cuCtxSetCurrent, driver.context);
-  if (previous >= 0) GPU_CALL(cuDevicePrimaryCtxRelease, previous);
+  void*& context = driver.contexts[static_cast<std::size_t>(driver.device)];
+  if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
+  GPU_CALL(cuCtxSetCurrent, context);
 }
-inline void bind_thread() { GPU_CALL(cuCtxSetCurrent, detail::driver().context); }
+// Makes the selected device's context current in another thread.
+inline void bind_thread() {
+  detail::Driver& driver = detail::driver();
+  GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(driver.device)]);
+}
 
 inline std::string device_name() {
   char name[128] = "none";
@@ -197,7 +201,7 @@ inline std::string device_name() {
 
 inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
   using namespace detail;
-  Allocation record{kind, bytes, {}};
+  Allocation record{kind, device(), bytes, {}};
   DevicePointer address = 0;
   switch (kind) {
     case Memory::kDevice:
@@ -251,6 +255,8 @@ inline void free(void* pointer) {
   if (found == allocations().end()) check(1, "gpu::free of a pointer that gpu::allocate did not give");
   const Allocation record = std::move(found->second);
   allocations().erase(found);
+  const int selected = device();
+  if (record.device != selected) select(record.device);
   switch (record.kind) {
     case Memory::kDevice:
     case Memory::kManaged:
@@ -270,6 +276,7 @@ inline void free(void* pointer) {
       std::free(pointer);
       break;
   }
+  if (record.device != selected) select(selected);
 }
 
 // Copies between any two kinds of memory; done on return.

@@ -1,0 +1,56 @@
+// copy_arguments.hpp: what the copy kernels are told; shared by the kernels and the code that launches them.
+//
+// A copy moves elements of `width` bytes from one side to the other. A side says where the n-th element of the packed
+// form lies: dims[] (innermost first) repeat a pattern of one run or of listed blocks; or it is the packed form itself
+// (linear). Every run, block and stride is a multiple of the width, so an element never crosses a border.
+#pragma once
+
+#include <cstdint>
+
+namespace hr::kernels {
+
+// Quotient by a constant for numerators below 2^31: (n * multiplier) >> shift.
+struct Divisor {
+  std::uint64_t value;
+  std::uint32_t multiplier;
+  std::uint32_t shift;
+};
+
+struct ListedBlock {
+  std::int64_t offset;    // bytes from the side's address
+  std::uint64_t packed;   // packed offset in the pattern, in bytes
+};
+
+struct SideDim {
+  Divisor count;
+  std::int64_t stride;  // bytes
+};
+
+inline constexpr int kSideDims = 5;
+
+struct Side {
+  std::uint64_t address;      // of element `origin` (linear), of the first run, or what block offsets count from
+  std::uint64_t blocks;       // const ListedBlock*; 0: the pattern is one run
+  std::uint64_t index;        // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
+  std::uint64_t origin;       // linear: number of the first element at `address`
+  std::uint32_t index_shift;
+  std::int32_t ndims;         // -1: linear
+  Divisor pattern;            // elements of one pattern
+  Divisor block_elements;     // elements of each block where they are equal, else value 0
+  SideDim dims[kSideDims];
+};
+
+struct CopyArguments {
+  Side from;
+  Side to;
+  std::uint64_t first;  // packed bytes [first, last)
+  std::uint64_t last;
+  std::uint32_t wide;   // element numbers may exceed 2^31: divide in 64 bits
+  std::uint32_t reserved;
+};
+
+// Threads of a block, and elements that a thread has in flight at a time.
+inline constexpr unsigned kCopyThreads = 256;
+inline constexpr unsigned kCopyUnroll = 4;
+
+}  // namespace hr::kernels

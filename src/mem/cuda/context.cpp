@@ -1,0 +1,228 @@
+#include "mem/cuda/context.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+extern "C" const unsigned char headrace_fatbin[];
+
+namespace hr::mem::cuda {
+namespace {
+
+// A handful of contexts at most: searched in order. Owner of every Context.
+std::vector<std::unique_ptr<Context>> contexts;
+
+// Differs when a context was destroyed and another made at the same address; 0 where the driver cannot say.
+bool current_id(ContextHandle handle, std::uint64_t* id) {
+  unsigned long long value = 0;
+  if (driver().context_id != nullptr && driver().context_id(handle, &value) != kSuccess) return false;
+  *id = value;
+  return true;
+}
+
+// The primary context of a device if the program has made it active, with a reference that we keep once.
+ContextHandle active_primary(int device) {
+  unsigned flags = 0;
+  int active = 0;
+  ContextHandle handle = nullptr;
+  if (driver().primary_state(device, &flags, &active) != kSuccess || active == 0) return nullptr;
+  if (driver().primary_retain(&handle, device) != kSuccess) return nullptr;
+  return handle;
+}
+
+ContextHandle current_of_device(int device) {
+  ContextHandle handle = nullptr;
+  int current_device = -1;
+  if (driver().context_current(&handle) != kSuccess || handle == nullptr) return nullptr;
+  if (driver().context_device(&current_device) != kSuccess || current_device != device) return nullptr;
+  return handle;
+}
+
+}  // namespace
+
+Status Context::of(const Location& location, Context** context) {
+  if (location.context != nullptr) return open(location.context, location.device, context);
+  if (ContextHandle primary = active_primary(location.device); primary != nullptr) {
+    const Status opened = open(primary, location.device, context);
+    // One reference is ours until release(); the one just taken is surplus when we had it already.
+    if (!opened.ok() || (*context)->primary_retained_) {
+      (void)driver().primary_release(location.device);
+    } else {
+      (*context)->primary_retained_ = true;
+    }
+    return opened;
+  }
+  if (ContextHandle handle = current_of_device(location.device); handle != nullptr) {
+    return open(handle, location.device, context);
+  }
+  return fail(Errc::kOther,
+              "memory at %#zx of CUDA device %d belongs to no context, the device's primary context is not active, and "
+              "the calling thread has no current context of that device: make one current before the call",
+              static_cast<std::size_t>(location.base), static_cast<int>(location.device));
+}
+
+Status Context::open(ContextHandle handle, int device, Context** context) {
+  std::uint64_t id = 0;
+  if (!current_id(handle, &id)) {
+    return fail(Errc::kOther, "the CUDA context %p of device %d has been destroyed", handle, device);
+  }
+  const auto known =
+      std::find_if(contexts.begin(), contexts.end(), [&](const auto& entry) { return entry->handle_ == handle; });
+  if (known != contexts.end()) {
+    if ((*known)->id_ == id) [[likely]] {
+      *context = known->get();
+      return kOk;
+    }
+    contexts.erase(known);  // what we had in it died with it
+  }
+  std::unique_ptr<Context> made(new Context(handle, id, device));
+  {
+    Current current(*made);
+    HR_TRY(current.status());
+    HR_CUDA(device, stream_create, (&made->stream_, kStreamDefault), "in context %p", handle);
+    HR_CUDA(device, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle);
+    (void)driver().device_get_attribute(&made->multiprocessors_, kDeviceMultiprocessorCount, device);
+  }
+  *context = made.get();
+  contexts.push_back(std::move(made));
+  return kOk;
+}
+
+Context::~Context() = default;
+
+Status Context::load_module() {
+  module_state_ = Module::kNone;
+  if (knobs().cuda_kernels == CudaKernelsChoice::kOff) return kOk;
+  const Result result = driver().module_load(&module_, headrace_fatbin);
+  if (result == kSuccess) {
+    module_state_ = Module::kLoaded;
+    return kOk;
+  }
+  static bool noted = false;
+  std::uint64_t code_bytes = 0;
+  std::memcpy(&code_bytes, headrace_fatbin + 8, sizeof code_bytes);
+  log::note_once(noted, "device data of derived types moves by copy engine: %s (CUDA device %d: %s)",
+                 code_bytes == 0 ? "this library was built without nvcc" : "the kernels do not load", device_,
+                 error_text(result).name);
+  return kOk;
+}
+
+Status Context::kernel(const char* name, FunctionHandle* function) {
+  *function = nullptr;
+  if (module_state_ == Module::kUnknown) [[unlikely]] HR_TRY(load_module());
+  if (module_state_ == Module::kNone) return kOk;
+  for (const auto& [known, handle] : kernels_) {
+    if (std::strcmp(known, name) == 0) {
+      *function = handle;
+      return kOk;
+    }
+  }
+  HR_CUDA(device_, module_function, (function, module_, name), "kernel %s", name);
+  kernels_.emplace_back(name, *function);
+  return kOk;
+}
+
+bool Context::can_access(const Context& other) {
+  if (other.handle_ == handle_) return true;
+  for (const auto& [id, accessible] : peers_) {
+    if (id == other.id_) return accessible;
+  }
+  int possible = other.device_ == device_ ? 1 : 0;
+  if (possible == 0) (void)driver().device_can_access_peer(&possible, device_, other.device_);
+  bool accessible = false;
+  if (possible != 0) {
+    const Result result = driver().context_enable_peer(other.handle_, 0);
+    accessible = result == kSuccess || result == kPeerAccessAlreadyEnabled;
+  }
+  // Without ids an answer could outlive its context; then the driver is asked every time.
+  if (other.id_ != 0) peers_.emplace_back(other.id_, accessible);
+  return accessible;
+}
+
+Status Context::order_after(Context& other) {
+  if (&other == this) return kOk;
+  {
+    Current current(other);
+    HR_TRY(current.status());
+    HR_CUDA(other.device_, event_record, (other.event_, other.stream_), "ordering work of two contexts");
+  }
+  Current current(*this);
+  HR_TRY(current.status());
+  HR_CUDA(device_, stream_wait_event, (stream_, other.event_, 0), "ordering work of two contexts");
+  return kOk;
+}
+
+Status Context::synchronize(const char* what) {
+  HR_CUDA(device_, stream_synchronize, (stream_), "waiting for %s", what);
+  return kOk;
+}
+
+void Context::release() noexcept {
+  std::uint64_t id = 0;
+  const bool alive = current_id(handle_, &id) && id == id_ && driver().context_push(handle_) == kSuccess;
+  if (alive) {
+    // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
+    for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
+    if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
+    (void)driver().event_destroy(event_);
+    (void)driver().stream_destroy(stream_);
+    ContextHandle popped = nullptr;
+    (void)driver().context_pop(&popped);
+  }
+  if (primary_retained_ && alive) (void)driver().primary_release(device_);
+}
+
+Current::Current(const Context& context)
+    : status_(report(driver().context_push(context.handle()), "context_push", context.device(), "context %p",
+                     context.handle())) {}
+
+Current::~Current() {
+  ContextHandle popped = nullptr;
+  if (status_.ok()) (void)driver().context_pop(&popped);
+}
+
+Status Staging::take(Context& context, std::size_t bytes) {
+  // Powers of two, so that a freed buffer fits the next request of about its size.
+  std::size_t rounded = 65536;
+  while (rounded < bytes) rounded *= 2;
+  context_ = &context;
+  auto& buffers = context.free_buffers_;
+  const auto fits = std::find_if(buffers.begin(), buffers.end(), [&](const auto& free) { return free.bytes >= rounded; });
+  if (fits != buffers.end()) {
+    buffer_ = *fits;
+    context.cached_bytes_ -= buffer_.bytes;
+    buffers.erase(fits);
+    return kOk;
+  }
+  HR_CUDA(context.device(), memory_allocate, (&buffer_.address, rounded), "%zu bytes for staging", rounded);
+  buffer_.bytes = rounded;
+  return kOk;
+}
+
+Staging::~Staging() {
+  if (buffer_.address == 0) return;
+  if (context_->cached_bytes_ + buffer_.bytes <= knobs().cuda_staging_bytes) {
+    context_->cached_bytes_ += buffer_.bytes;
+    context_->free_buffers_.push_back(buffer_);
+  } else {
+    (void)driver().memory_free(buffer_.address);
+  }
+}
+
+std::size_t staging_piece() noexcept {
+  // The largest power of two within the bound: a piece then fits a cached buffer exactly.
+  std::size_t piece = 65536;
+  while (piece * 2 <= knobs().cuda_staging_bytes) piece *= 2;
+  return piece;
+}
+
+Status release_contexts() {
+  for (const auto& context : contexts) context->release();
+  contexts.clear();
+  return kOk;
+}
+
+}  // namespace hr::mem::cuda

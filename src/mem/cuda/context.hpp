@@ -1,0 +1,121 @@
+// Context: what we keep in a CUDA context that owns buffers: one stream, our kernels, staging memory.
+//
+// No context is ever created by us: a Context is made for one that the program has, when its memory is first used.
+// The stream is a blocking one (flags 0), so that work on the legacy default stream before a call is ordered before
+// ours, and ours before what comes after.
+//
+// Owner: the table in context.cpp, until release_contexts() (MPI_Finalize) or until the program is found to have
+// destroyed the context (its id changed). A Context* is for one call of the layer above; do not keep it.
+// Threads: under the library lock; any thread may use any Context through Current.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "mem/cuda/driver.hpp"
+#include "mem/mem.hpp"
+
+namespace hr::mem::cuda {
+
+class Context {
+ public:
+  // The context in which work on this (device or managed) memory runs: the one that it was allocated in; for pool
+  // and VMM memory, which have none, the device's primary context, or else the caller's current one.
+  static Status of(const Location& location, Context** context);
+
+  [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] int device() const noexcept { return device_; }
+  [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
+  [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
+
+  // A kernel of the embedded image, loaded at first use. nullptr when the library was built without kernels, the
+  // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path.
+  // The context must be current.
+  Status kernel(const char* name, FunctionHandle* function);
+
+  // True when kernels of this context may touch memory of `other`; enables the access at first use. The answer
+  // holds for memory allocated in a context (not pool or VMM memory, whose owner sets who has access).
+  // The context must be current.
+  bool can_access(const Context& other);
+
+  // Later work on stream() waits for what `other` has been given (and its legacy default stream) until now.
+  Status order_after(Context& other);
+
+  // Waits until all work given to stream() is done.
+  Status synchronize(const char* what);
+
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  friend class Staging;
+  friend Status release_contexts();
+
+  struct Buffer {
+    DeviceAddress address = 0;
+    std::size_t bytes = 0;
+  };
+
+  Context(ContextHandle handle, std::uint64_t id, int device) noexcept : handle_(handle), id_(id), device_(device) {}
+  static Status open(ContextHandle handle, int device, Context** context);
+  Status load_module();
+  void release() noexcept;
+
+  ContextHandle handle_;
+  std::uint64_t id_;
+  int device_;
+  int multiprocessors_ = 1;
+  bool primary_retained_ = false;
+  StreamHandle stream_ = nullptr;
+  EventHandle event_ = nullptr;
+  enum class Module : std::uint8_t { kUnknown, kLoaded, kNone } module_state_ = Module::kUnknown;
+  ModuleHandle module_ = nullptr;
+  std::vector<std::pair<const char*, FunctionHandle>> kernels_;
+  std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
+  std::vector<Buffer> free_buffers_;
+  std::size_t cached_bytes_ = 0;
+};
+
+// Makes a context current for a scope and restores what was current. Failure is reported by status().
+class Current {
+ public:
+  explicit Current(const Context& context);
+  ~Current();
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  [[nodiscard]] Status status() const noexcept { return status_; }
+
+ private:
+  Status status_;
+};
+
+// Device memory for staging, from the context's cache and back to it: knob cuda_staging_bytes bounds what stays
+// cached. The work that used it must be done or ordered before the next use on stream().
+class Staging {
+ public:
+  Staging() = default;
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // At least `bytes`, aligned to 256. The context must be current here and at destruction.
+  Status take(Context& context, std::size_t bytes);
+  [[nodiscard]] DeviceAddress address() const noexcept { return buffer_.address; }
+
+ private:
+  Context* context_ = nullptr;
+  Context::Buffer buffer_;
+};
+
+// The largest piece that a transfer stages at a time.
+std::size_t staging_piece() noexcept;
+
+// Gives everything back: streams, modules, buffers, retained primary contexts.
+Status release_contexts();
+
+}  // namespace hr::mem::cuda

@@ -1,0 +1,122 @@
+// Driver: the functions of the CUDA driver that we use, opened at run time; our own declarations of its ABI.
+//
+// No CUDA header and no CUDA library is needed to build. The versioned symbol names fix each function's ABI.
+// Owner: one process-wide table, filled at the first find_driver(), never unloaded (the program uses the same
+// library). Threads: find_driver() runs under the library lock; the table is constant afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace hr::mem::cuda {
+
+// --- the driver's types ---
+using Result = int;
+using DeviceAddress = unsigned long long;  // CUdeviceptr
+using ContextHandle = void*;
+using StreamHandle = void*;
+using EventHandle = void*;
+using ModuleHandle = void*;
+using FunctionHandle = void*;
+
+// The result codes that we tell apart.
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kNotInitialized = 3;
+inline constexpr Result kDeinitialized = 4;
+inline constexpr Result kInvalidValue = 1;
+inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kInvalidImage = 200;
+inline constexpr Result kNoBinaryForGpu = 209;
+inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+
+inline constexpr int kAttributeContext = 1;
+inline constexpr int kAttributeMemoryType = 2;
+inline constexpr int kAttributeBufferId = 7;
+inline constexpr int kAttributeIsManaged = 8;
+inline constexpr int kAttributeDeviceOrdinal = 9;
+inline constexpr int kAttributeRangeStart = 11;
+inline constexpr int kAttributeRangeSize = 12;
+inline constexpr int kAttributeMapped = 13;
+
+inline constexpr unsigned kMemoryTypeHost = 1;
+inline constexpr unsigned kMemoryTypeDevice = 2;
+
+inline constexpr int kDeviceMultiprocessorCount = 16;
+inline constexpr int kDeviceConcurrentManagedAccess = 89;
+
+inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
+inline constexpr unsigned kEventDisableTiming = 2;
+inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{1}); }
+
+// X(member, symbol, parameters): every function returns a Result.
+#define HR_CUDA_FUNCTIONS(X)                                                                              \
+  X(init, cuInit, (unsigned flags))                                                                       \
+  X(get_error_name, cuGetErrorName, (Result, const char**))                                               \
+  X(get_error_string, cuGetErrorString, (Result, const char**))                                           \
+  X(device_get_count, cuDeviceGetCount, (int*))                                                           \
+  X(device_get_attribute, cuDeviceGetAttribute, (int* value, int attribute, int device))                  \
+  X(device_can_access_peer, cuDeviceCanAccessPeer, (int*, int device, int peer))                          \
+  X(primary_state, cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (ContextHandle*, int device))                               \
+  X(primary_release, cuDevicePrimaryCtxRelease_v2, (int device))                                          \
+  X(context_push, cuCtxPushCurrent_v2, (ContextHandle))                                                   \
+  X(context_pop, cuCtxPopCurrent_v2, (ContextHandle*))                                                    \
+  X(context_current, cuCtxGetCurrent, (ContextHandle*))                                                   \
+  X(context_device, cuCtxGetDevice, (int*))                                                               \
+  X(context_enable_peer, cuCtxEnablePeerAccess, (ContextHandle peer, unsigned flags))                     \
+  X(pointer_get_attributes, cuPointerGetAttributes, (unsigned, int*, void**, DeviceAddress))              \
+  X(pointer_get_attribute, cuPointerGetAttribute, (void*, int, DeviceAddress))                            \
+  X(memory_allocate, cuMemAlloc_v2, (DeviceAddress*, std::size_t))                                        \
+  X(memory_free, cuMemFree_v2, (DeviceAddress))                                                           \
+  X(copy_async, cuMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, StreamHandle))         \
+  X(copy_peer_async, cuMemcpyPeerAsync,                                                                   \
+    (DeviceAddress to, ContextHandle, DeviceAddress from, ContextHandle, std::size_t, StreamHandle))      \
+  X(stream_create, cuStreamCreate, (StreamHandle*, unsigned flags))                                       \
+  X(stream_destroy, cuStreamDestroy_v2, (StreamHandle))                                                   \
+  X(stream_synchronize, cuStreamSynchronize, (StreamHandle))                                              \
+  X(stream_wait_event, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned flags))                    \
+  X(event_create, cuEventCreate, (EventHandle*, unsigned flags))                                          \
+  X(event_destroy, cuEventDestroy_v2, (EventHandle))                                                      \
+  X(event_record, cuEventRecord, (EventHandle, StreamHandle))                                             \
+  X(module_load, cuModuleLoadData, (ModuleHandle*, const void* image))                                    \
+  X(module_unload, cuModuleUnload, (ModuleHandle))                                                        \
+  X(module_function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char* name))              \
+  X(launch, cuLaunchKernel,                                                                               \
+    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**))
+
+struct Driver {
+#define HR_CUDA_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
+  HR_CUDA_FUNCTIONS(HR_CUDA_MEMBER)
+#undef HR_CUDA_MEMBER
+  // Since CUDA 12.0; null with older drivers. Differs for every context ever made in the process.
+  Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
+};
+
+// nullptr where there is no usable driver, or the knob `cuda` is off. The first call opens the library.
+const Driver* find_driver();
+
+// The driver; find_driver() must have found it.
+const Driver& driver() noexcept;
+
+// "CUDA_ERROR_X (text)", for messages; the text lives as long as the driver.
+struct ErrorText {
+  const char* name = "unknown CUDA error";
+  const char* text = "";
+};
+ErrorText error_text(Result result) noexcept;
+
+// kOk, or MPI_ERR_OTHER (MPI_ERR_NO_MEM for exhausted device memory) naming the call, what it worked on, and why.
+[[gnu::cold]] Status report(Result result, const char* call, int device, const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+}  // namespace hr::mem::cuda
+
+// Returns from the enclosing function when a driver call failed: HR_CUDA(device, call, "what %p", ...).
+#define HR_CUDA(device, member, arguments, ...)                                      \
+  do {                                                                               \
+    const ::hr::mem::cuda::Result hr_cuda_ = ::hr::mem::cuda::driver().member arguments; \
+    if (hr_cuda_ != ::hr::mem::cuda::kSuccess) [[unlikely]]                          \
+      return ::hr::mem::cuda::report(hr_cuda_, #member, device, __VA_ARGS__);        \
+  } while (false)

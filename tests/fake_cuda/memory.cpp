@@ -1,0 +1,328 @@
+// Device memory: a range of addresses without access for the program, and the same range, `offset` bytes further,
+// through which the driver touches it. Memory behind both comes from one memory file, so that another process can
+// open it (IPC).
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "state.hpp"
+#include "stream.hpp"
+
+namespace fake_cuda {
+namespace {
+
+constexpr std::size_t kRange = std::size_t{1} << 38;  // address space only
+constexpr std::size_t kPage = 4096;
+
+// Offsets of one space, in pages; the last freed range of a size is given out again first, so that programs see
+// addresses reused. One page stays free behind each range.
+class Space {
+ public:
+  std::uint64_t take(std::size_t bytes) {
+    const std::size_t rounded = round_up(bytes, kPage) + kPage;
+    auto& free = free_[rounded];
+    if (!free.empty()) {
+      const std::uint64_t offset = free.back();
+      free.pop_back();
+      return offset;
+    }
+    if (next_ + rounded > kRange) std::abort();
+    return std::exchange(next_, next_ + rounded);
+  }
+  void give(std::uint64_t offset, std::size_t bytes) { free_[round_up(bytes, kPage) + kPage].push_back(offset); }
+
+ private:
+  std::uint64_t next_ = kPage;
+  std::map<std::size_t, std::vector<std::uint64_t>> free_;
+};
+
+struct DeviceRange {
+  char* program = nullptr;  // what programs hold; no access
+  char* driver = nullptr;   // what the driver touches
+  int file = -1;
+  Space addresses;
+  Space physical;
+
+  DeviceRange() {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    program = static_cast<char*>(::mmap(nullptr, kRange, PROT_NONE, kFlags, -1, 0));
+    driver = static_cast<char*>(::mmap(nullptr, kRange, PROT_NONE, kFlags, -1, 0));
+    file = ::memfd_create("fake_cuda", MFD_CLOEXEC);
+    if (program == MAP_FAILED || driver == MAP_FAILED || file < 0 || ::ftruncate(file, kRange) != 0) std::abort();
+  }
+};
+DeviceRange& range() {
+  static DeviceRange* instance = new DeviceRange;
+  return *instance;
+}
+
+}  // namespace
+
+bool in_device_range(Address address) {
+  const auto offset = address - reinterpret_cast<std::uintptr_t>(range().program);
+  return offset < kRange;
+}
+
+void* alias(Address address) {
+  if (!in_device_range(address)) return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  return range().driver + (address - reinterpret_cast<std::uintptr_t>(range().program));
+}
+
+Address reserve_range(std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(range().program) + range().addresses.take(bytes);
+}
+void release_range(Address address, std::size_t bytes) {
+  range().addresses.give(address - reinterpret_cast<std::uintptr_t>(range().program), bytes);
+}
+std::uint64_t reserve_physical(std::size_t bytes) { return range().physical.take(bytes); }
+void release_physical(std::uint64_t offset, std::size_t bytes) {
+  (void)::fallocate(range().file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(round_up(bytes, kPage)));
+  range().physical.give(offset, bytes);
+}
+int memory_file() { return range().file; }
+
+bool map_alias(Address address, std::size_t bytes, int file, std::uint64_t offset) {
+  return ::mmap(alias(address), round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+void unmap_alias(Address address, std::size_t bytes) {
+  (void)::mmap(alias(address), round_up(bytes, kPage), PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+Allocation* find_allocation(Address address) {
+  auto& allocations = state().allocations;
+  auto after = allocations.upper_bound(address);
+  if (after == allocations.begin()) return nullptr;
+  Allocation& candidate = std::prev(after)->second;
+  return address < candidate.address + candidate.bytes ? &candidate : nullptr;
+}
+
+Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel) {
+  Allocation* allocation = find_allocation(address);
+  if (allocation == nullptr) return in_device_range(address) ? kInvalidValue : kSuccess;
+  if (bytes > allocation->address + allocation->bytes - address) return kInvalidValue;
+  switch (allocation->kind) {
+    case Kind::kDevice:
+    case Kind::kImported:
+      if (allocation->context == context || !by_kernel) return kSuccess;
+      return context->peers.count(allocation->context) != 0 ? kSuccess : kIllegalAddress;
+    case Kind::kPool:
+      return allocation->device == context->device ? kSuccess : (by_kernel ? kIllegalAddress : kInvalidValue);
+    case Kind::kVmm:
+      for (Address at = address; at < address + bytes;) {
+        auto after = allocation->mappings.upper_bound(at);
+        if (after == allocation->mappings.begin()) return kInvalidValue;
+        const auto& [start, mapping] = *std::prev(after);
+        if (at >= start + mapping.bytes) return kInvalidValue;
+        if (mapping.readers.count(context->device) == 0) return by_kernel ? kIllegalAddress : kInvalidValue;
+        at = start + mapping.bytes;
+      }
+      return kSuccess;
+    default:
+      return kSuccess;
+  }
+}
+
+Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address) {
+  State& all = state();
+  if (bytes == 0) return kInvalidValue;
+  if (all.used[device] + bytes > all.device_bytes) return kOutOfMemory;
+  Allocation made;
+  made.physical = reserve_physical(bytes);
+  made.address = reserve_range(bytes);
+  if (!map_alias(made.address, bytes, memory_file(), made.physical)) return kOutOfMemory;
+  made.bytes = bytes;
+  made.kind = kind;
+  made.device = device;
+  made.context = context;
+  made.id = all.next_id++;
+  all.used[device] += bytes;
+  *address = made.address;
+  all.allocations.emplace(made.address, made);
+  return kSuccess;
+}
+
+Result release_guarded(Address address) {
+  State& all = state();
+  const auto found = all.allocations.find(address);
+  if (found == all.allocations.end()) return kInvalidValue;
+  const Allocation& gone = found->second;
+  unmap_alias(gone.address, gone.bytes);
+  release_physical(gone.physical, gone.bytes);
+  release_range(gone.address, gone.bytes);
+  all.used[gone.device] -= gone.bytes;
+  all.allocations.erase(found);
+  return kSuccess;
+}
+
+}  // namespace fake_cuda
+
+using namespace fake_cuda;
+
+FAKE_API Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  std::lock_guard lock(state().mutex);
+  return allocate_guarded(Kind::kDevice, bytes, context, context->device, address);
+}
+
+FAKE_API Result cuMemFree_v2(Address address) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (address == 0) return kSuccess;
+  Context* owner = context;
+  {
+    std::lock_guard lock(state().mutex);
+    const auto found = state().allocations.find(address);
+    if (found == state().allocations.end() || found->second.kind > Kind::kManaged ||
+        found->second.kind == Kind::kVmm || found->second.kind == Kind::kImported) {
+      return kInvalidValue;
+    }
+    if (found->second.context != nullptr) owner = found->second.context;
+  }
+  synchronize_context(owner);  // the driver waits for work that may use the memory
+  std::lock_guard lock(state().mutex);
+  const auto found = state().allocations.find(address);
+  if (found == state().allocations.end()) return kInvalidValue;
+  if (found->second.kind == Kind::kManaged) {
+    ::munmap(reinterpret_cast<void*>(address), round_up(found->second.bytes, kPage));
+    state().allocations.erase(found);
+    return kSuccess;
+  }
+  return release_guarded(address);
+}
+
+FAKE_API Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  std::lock_guard lock(state().mutex);
+  *total = state().device_bytes;
+  *free = state().device_bytes - state().used[context->device];
+  return kSuccess;
+}
+
+FAKE_API Result cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
+  if (!initialized()) return kNotInitialized;
+  std::lock_guard lock(state().mutex);
+  const Allocation* found = find_allocation(address);
+  if (found == nullptr) return kNotFound;
+  if (base != nullptr) *base = found->address;
+  if (bytes != nullptr) *bytes = found->bytes;
+  return kSuccess;
+}
+
+// --- stream-ordered pools: the memory has no context ---
+
+FAKE_API Result cuMemAllocAsync(Address* address, std::size_t bytes, void* stream) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (find_stream(context, stream) == nullptr) return kInvalidHandle;
+  std::lock_guard lock(state().mutex);
+  return allocate_guarded(Kind::kPool, bytes, nullptr, context->device, address);
+}
+
+FAKE_API Result cuMemFreeAsync(Address address, void* stream) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  Stream* where = find_stream(context, stream);
+  if (where == nullptr) return kInvalidHandle;
+  {
+    std::lock_guard lock(state().mutex);
+    const auto found = state().allocations.find(address);
+    if (found == state().allocations.end() || found->second.kind != Kind::kPool) return kInvalidValue;
+  }
+  enqueue(where, [address] {
+    std::lock_guard lock(state().mutex);
+    return release_guarded(address);
+  });
+  return kSuccess;
+}
+
+// --- memory that the CPU may touch ---
+
+namespace {
+Result add_host(Kind kind, Address address, std::size_t bytes, Context* context) {
+  Allocation made;
+  made.address = address;
+  made.bytes = bytes;
+  made.kind = kind;
+  made.device = context->device;
+  made.context = context;
+  made.id = state().next_id++;
+  state().allocations.emplace(address, made);
+  return kSuccess;
+}
+Address map_host(std::size_t bytes) {
+  void* memory =
+      ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(memory);
+}
+}  // namespace
+
+FAKE_API Result cuMemAllocManaged(Address* address, std::size_t bytes, unsigned flags) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (bytes == 0 || (flags != 1 && flags != 2)) return kInvalidValue;
+  std::lock_guard lock(state().mutex);
+  *address = map_host(bytes);
+  return *address == 0 ? kOutOfMemory : add_host(Kind::kManaged, *address, bytes, context);
+}
+
+FAKE_API Result cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (bytes == 0) return kInvalidValue;
+  std::lock_guard lock(state().mutex);
+  const Address address = map_host(bytes);
+  *pointer = reinterpret_cast<void*>(address);
+  return address == 0 ? kOutOfMemory : add_host(Kind::kHost, address, bytes, context);
+}
+FAKE_API Result cuMemAllocHost_v2(void** pointer, std::size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
+
+FAKE_API Result cuMemFreeHost(void* pointer) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  synchronize_context(context);
+  std::lock_guard lock(state().mutex);
+  const auto found = state().allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found == state().allocations.end() || found->second.kind != Kind::kHost) return kInvalidValue;
+  ::munmap(pointer, round_up(found->second.bytes, kPage));
+  state().allocations.erase(found);
+  return kSuccess;
+}
+
+FAKE_API Result cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (pointer == nullptr || bytes == 0) return kInvalidValue;
+  std::lock_guard lock(state().mutex);
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (find_allocation(address) != nullptr || find_allocation(address + bytes - 1) != nullptr) {
+    return kHostAlreadyRegistered;
+  }
+  return add_host(Kind::kRegistered, address, bytes, context);
+}
+
+FAKE_API Result cuMemHostUnregister(void* pointer) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  std::lock_guard lock(state().mutex);
+  const auto found = state().allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found == state().allocations.end() || found->second.kind != Kind::kRegistered) return kHostNotRegistered;
+  state().allocations.erase(found);
+  return kSuccess;
+}
+
+FAKE_API Result cuMemHostGetDevicePointer_v2(Address* address, void* pointer, unsigned) {
+  if (!initialized()) return kNotInitialized;
+  std::lock_guard lock(state().mutex);
+  const Allocation* found = find_allocation(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found == nullptr || found->guarded()) return kInvalidValue;
+  *address = reinterpret_cast<std::uintptr_t>(pointer);
+  return kSuccess;
+}

@@ -1,0 +1,117 @@
+// The fake CUDA driver: what its files share. See README.md for what it emulates.
+//
+// Owner: process-wide state, never destroyed (the program may call the driver from its own destructors). Handles
+// that a program holds are addresses of objects that stay allocated after their end, so that a stale handle is
+// recognised and answered with the driver's error. Threads: `mutex` guards everything here; streams use their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+namespace fake_cuda {
+
+using Result = int;
+using Address = unsigned long long;
+
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
+                        kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kNoBinaryForGpu = 209,
+                        kFileNotFound = 301, kOperatingSystem = 304, kInvalidHandle = 400, kNotFound = 500,
+                        kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
+                        kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709, kHostAlreadyRegistered = 712,
+                        kHostNotRegistered = 713, kNotSupported = 801;
+
+struct Stream;
+struct Context;
+
+enum class Kind { kDevice, kPool, kVmm, kImported, kManaged, kHost, kRegistered };
+
+// A piece of a reserved (VMM) range that has memory behind it.
+struct Mapping {
+  std::size_t bytes;
+  int device;
+  Address handle;
+  std::set<int> readers;  // devices given access
+};
+
+struct Allocation {
+  Address address = 0;
+  std::size_t bytes = 0;  // what was asked for; a reservation's whole range
+  Kind kind = Kind::kDevice;
+  int device = 0;
+  Context* context = nullptr;
+  std::uint64_t id = 0;
+  std::uint64_t physical = 0;           // offset in the memory file
+  std::map<Address, Mapping> mappings;  // kVmm only
+  int opened = 0;                       // kImported: times opened
+  bool guarded() const { return kind <= Kind::kImported; }
+};
+
+struct Context {
+  int device = 0;
+  bool primary = false;
+  bool alive = true;
+  std::uint64_t id = 0;
+  int references = 0;
+  Result sticky = kSuccess;
+  Stream* legacy = nullptr;
+  std::set<Stream*> streams;
+  std::set<Context*> peers;
+};
+
+struct State {
+  std::mutex mutex;
+  int devices = 2;
+  bool peers_allowed = true;
+  std::uint64_t device_bytes = std::uint64_t{16} << 30;
+  std::map<int, std::uint64_t> used;  // bytes in use by device
+  std::map<Address, Allocation> allocations;
+  std::set<Context*> contexts;
+  std::map<int, Context*> primaries;
+  std::set<void*> modules;
+  std::uint64_t next_id = 1;
+};
+State& state();
+
+// True after cuInit in this process (not in a forked child).
+bool initialized();
+
+// --- contexts (context.cpp) ---
+Context* current_context();
+bool live(Context* context);
+// kSuccess with the current context, or why there is none to use.
+Result require_context(Context** context);
+
+// --- memory (memory.cpp); `state().mutex` held ---
+Allocation* find_allocation(Address address);
+// May a context's engines touch [address, address + bytes)? Unknown addresses outside of the device's range are the
+// host's. `by_kernel`: peer access must have been enabled, as a kernel does not go through copy engines.
+Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel);
+// Addresses a device range owns, whether allocated or not.
+bool in_device_range(Address address);
+// Where the driver itself touches device memory; other addresses unchanged.
+void* alias(Address address);
+Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address);
+Result release_guarded(Address address);
+
+// Address ranges and memory behind them, apart from each other (VMM, IPC).
+Address reserve_range(std::size_t bytes);
+void release_range(Address address, std::size_t bytes);
+std::uint64_t reserve_physical(std::size_t bytes);
+void release_physical(std::uint64_t offset, std::size_t bytes);
+int memory_file();
+bool map_alias(Address address, std::size_t bytes, int file, std::uint64_t offset);
+void unmap_alias(Address address, std::size_t bytes);
+
+// Uses of a cuMemCreate handle by mappings (vmm.cpp).
+void drop_physical_handle(Address handle);
+
+inline std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace fake_cuda

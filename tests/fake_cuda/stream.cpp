@@ -1,0 +1,319 @@
+#include "stream.hpp"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+
+namespace fake_cuda {
+
+struct Operation {
+  std::function<Result()> work;
+  std::vector<OperationPointer> after;
+  Context* context = nullptr;
+  bool wanted = false;
+  bool done = false;
+};
+
+struct Stream {
+  Context* context = nullptr;
+  bool blocking = true;
+  bool alive = true;
+  std::deque<OperationPointer> queue;
+  OperationPointer last;
+  std::condition_variable changed;
+};
+
+namespace {
+
+struct Event {
+  bool alive = true;
+  OperationPointer operation;
+};
+
+// Guards streams, operations and events; never held while work runs.
+std::mutex& work_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+std::condition_variable& finished() {
+  static auto* condition = new std::condition_variable;
+  return *condition;
+}
+std::set<Stream*>& streams() {
+  static auto* all = new std::set<Stream*>;
+  return *all;
+}
+std::set<Event*>& events() {
+  static auto* all = new std::set<Event*>;
+  return *all;
+}
+
+bool lazy() {
+  static const bool value = [] {
+    const char* text = std::getenv("FAKE_CUDA_LAZY");
+    return text != nullptr && *text == '1';
+  }();
+  return value;
+}
+
+void wake_all() {
+  for (Stream* stream : streams()) stream->changed.notify_all();
+  finished().notify_all();
+}
+
+void want(const OperationPointer& operation) {
+  std::vector<Operation*> open{operation.get()};
+  bool changed = false;
+  while (!open.empty()) {
+    Operation* next = open.back();
+    open.pop_back();
+    if (next == nullptr || next->wanted || next->done) continue;
+    next->wanted = true;
+    changed = true;
+    for (const OperationPointer& earlier : next->after) open.push_back(earlier.get());
+  }
+  if (changed) wake_all();
+}
+
+void wait_for(std::unique_lock<std::mutex>& lock, const OperationPointer& operation) {
+  if (operation == nullptr) return;
+  want(operation);
+  finished().wait(lock, [&] { return operation->done; });
+}
+
+bool ready(const Operation& operation) {
+  if (!operation.wanted) return false;
+  for (const OperationPointer& earlier : operation.after) {
+    if (!earlier->done) return false;
+  }
+  return true;
+}
+
+void serve(Stream* stream) {
+  std::unique_lock lock(work_mutex());
+  while (true) {
+    stream->changed.wait(lock, [&] {
+      return (!stream->alive && stream->queue.empty()) || (!stream->queue.empty() && ready(*stream->queue.front()));
+    });
+    if (stream->queue.empty()) return;
+    const OperationPointer operation = stream->queue.front();
+    lock.unlock();
+    const Result result = operation->context->sticky == kSuccess && operation->work ? operation->work() : kSuccess;
+    operation->work = nullptr;
+    lock.lock();
+    if (result != kSuccess && operation->context->sticky == kSuccess) operation->context->sticky = result;
+    operation->done = true;
+    operation->after.clear();
+    stream->queue.pop_front();
+    wake_all();
+  }
+}
+
+}  // namespace
+
+Stream* make_stream(Context* context, bool blocking) {
+  std::lock_guard lock(work_mutex());
+  auto* stream = new Stream;
+  stream->context = context;
+  stream->blocking = blocking;
+  streams().insert(stream);
+  context->streams.insert(stream);
+  std::thread(serve, stream).detach();
+  return stream;
+}
+
+Stream* find_stream(Context* context, void* handle) {
+  std::lock_guard lock(work_mutex());
+  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return context->legacy;
+  auto* stream = static_cast<Stream*>(handle);
+  return streams().count(stream) != 0 && stream->alive && stream->context == context ? stream : nullptr;
+}
+
+OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after) {
+  std::lock_guard lock(work_mutex());
+  auto operation = std::make_shared<Operation>();
+  operation->work = std::move(work);
+  operation->context = stream->context;
+  operation->wanted = !lazy();
+  const auto add = [&](const OperationPointer& earlier) {
+    if (earlier != nullptr && !earlier->done) operation->after.push_back(earlier);
+  };
+  add(after);
+  add(stream->last);
+  Context* context = stream->context;
+  if (stream == context->legacy) {
+    for (Stream* other : context->streams) {
+      if (other->blocking) add(other->last);
+    }
+  } else if (stream->blocking && context->legacy != nullptr) {
+    add(context->legacy->last);
+  }
+  stream->queue.push_back(operation);
+  stream->last = operation;
+  stream->changed.notify_all();
+  return operation;
+}
+
+Result synchronize_stream(Stream* stream) {
+  std::unique_lock lock(work_mutex());
+  // The default stream is done when the blocking streams it would wait for are.
+  if (stream == stream->context->legacy) {
+    const std::set<Stream*> others = stream->context->streams;
+    for (Stream* other : others) {
+      if (other->blocking) wait_for(lock, OperationPointer(other->last));
+    }
+  }
+  wait_for(lock, OperationPointer(stream->last));
+  return stream->context->sticky;
+}
+
+Result synchronize_context(Context* context) {
+  std::unique_lock lock(work_mutex());
+  const std::set<Stream*> all = context->streams;
+  for (Stream* stream : all) wait_for(lock, OperationPointer(stream->last));
+  return context->sticky;
+}
+
+void stop_streams(Context* context) {
+  (void)synchronize_context(context);
+  std::lock_guard lock(work_mutex());
+  for (Stream* stream : context->streams) {
+    stream->alive = false;
+    stream->changed.notify_all();
+  }
+  context->streams.clear();
+}
+
+}  // namespace fake_cuda
+
+using namespace fake_cuda;
+
+FAKE_API Result cuStreamCreate(void** stream, unsigned flags) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (flags > 1) return kInvalidValue;
+  *stream = make_stream(context, flags == 0);
+  return kSuccess;
+}
+FAKE_API Result cuStreamCreateWithPriority(void** stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+
+FAKE_API Result cuStreamDestroy_v2(void* handle) {
+  if (!initialized()) return kNotInitialized;
+  std::unique_lock lock(work_mutex());
+  auto* stream = static_cast<Stream*>(handle);
+  if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
+  if (stream->last != nullptr) want(stream->last);  // what it was given still runs
+  stream->alive = false;
+  stream->context->streams.erase(stream);
+  stream->changed.notify_all();
+  return kSuccess;
+}
+
+FAKE_API Result cuStreamSynchronize(void* handle) {
+  Context* context = nullptr;
+  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
+    if (const Result result = require_context(&context); result != kSuccess) return result;
+    return synchronize_stream(context->legacy);
+  }
+  if (!initialized()) return kNotInitialized;
+  auto* stream = static_cast<Stream*>(handle);
+  {
+    std::lock_guard lock(work_mutex());
+    if (streams().count(stream) == 0 || !stream->alive) return kInvalidHandle;
+  }
+  return synchronize_stream(stream);
+}
+
+FAKE_API Result cuStreamQuery(void* handle) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  Stream* stream = find_stream(context, handle);
+  if (stream == nullptr) return kInvalidHandle;
+  std::lock_guard lock(work_mutex());
+  if (stream->last == nullptr || stream->last->done) return context->sticky;
+  want(stream->last);
+  return kNotReady;
+}
+
+FAKE_API Result cuEventCreate(void** event, unsigned) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  std::lock_guard lock(work_mutex());
+  auto* made = new Event;
+  events().insert(made);
+  *event = made;
+  return kSuccess;
+}
+
+FAKE_API Result cuEventDestroy_v2(void* handle) {
+  std::lock_guard lock(work_mutex());
+  auto* event = static_cast<Event*>(handle);
+  if (events().erase(event) == 0) return kInvalidHandle;
+  delete event;
+  return kSuccess;
+}
+
+FAKE_API Result cuEventRecord(void* handle, void* stream_handle) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  Stream* stream = find_stream(context, stream_handle);
+  if (stream == nullptr) return kInvalidHandle;
+  {
+    std::lock_guard lock(work_mutex());
+    if (events().count(static_cast<Event*>(handle)) == 0) return kInvalidHandle;
+  }
+  OperationPointer operation = enqueue(stream, nullptr);
+  std::lock_guard lock(work_mutex());
+  static_cast<Event*>(handle)->operation = std::move(operation);
+  return kSuccess;
+}
+
+FAKE_API Result cuEventQuery(void* handle) {
+  if (!initialized()) return kNotInitialized;
+  std::lock_guard lock(work_mutex());
+  auto* event = static_cast<Event*>(handle);
+  if (events().count(event) == 0) return kInvalidHandle;
+  if (event->operation == nullptr) return kSuccess;
+  if (event->operation->done) return event->operation->context->sticky;
+  want(event->operation);
+  return kNotReady;
+}
+
+FAKE_API Result cuEventSynchronize(void* handle) {
+  if (!initialized()) return kNotInitialized;
+  std::unique_lock lock(work_mutex());
+  auto* event = static_cast<Event*>(handle);
+  if (events().count(event) == 0) return kInvalidHandle;
+  const OperationPointer operation = event->operation;
+  wait_for(lock, operation);
+  return operation == nullptr ? kSuccess : operation->context->sticky;
+}
+
+FAKE_API Result cuStreamWaitEvent(void* stream_handle, void* handle, unsigned) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  Stream* stream = find_stream(context, stream_handle);
+  if (stream == nullptr) return kInvalidHandle;
+  OperationPointer operation;
+  {
+    std::lock_guard lock(work_mutex());
+    auto* event = static_cast<Event*>(handle);
+    if (events().count(event) == 0) return kInvalidHandle;
+    operation = event->operation;
+  }
+  if (operation != nullptr) enqueue(stream, nullptr, operation);
+  return kSuccess;
+}
+
+FAKE_API Result cuLaunchHostFunc(void* stream_handle, void (*function)(void*), void* data) {
+  Context* context = nullptr;
+  if (const Result result = require_context(&context); result != kSuccess) return result;
+  Stream* stream = find_stream(context, stream_handle);
+  if (stream == nullptr) return kInvalidHandle;
+  enqueue(stream, [function, data] {
+    function(data);
+    return kSuccess;
+  });
+  return kSuccess;
+}

@@ -1,0 +1,31 @@
+// Streams and events of the fake driver: one worker thread a stream; a stream runs its operations in order, later
+// than the call that gave them. The legacy default stream of a context waits for its blocking streams, and they for it.
+//
+// FAKE_CUDA_LAZY=1: an operation runs only once somebody waits for it (or asks whether it is done): code that forgets
+// to wait then fails every time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "state.hpp"
+
+namespace fake_cuda {
+
+struct Operation;
+using OperationPointer = std::shared_ptr<Operation>;
+
+// The context's stream behind a program's handle (0, 1 and 2 are default streams); nullptr when it is not one of it.
+Stream* find_stream(Context* context, void* handle);
+Stream* make_stream(Context* context, bool blocking);
+
+// Gives work to a stream; a failing work makes the context's error sticky. `after`: what it waits for besides.
+OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
+
+// Wait; the context's sticky error.
+Result synchronize_stream(Stream* stream);
+Result synchronize_context(Context* context);
+void stop_streams(Context* context);
+
+}  // namespace fake_cuda
