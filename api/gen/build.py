@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import base, impl
+from . import base, entries, errors, impl
 from .model import Tables
 
 
 def write(tables: Tables, root: Path) -> None:
     base.write(tables.constants, tables.knobs, root)
     impl.write(tables, root / "bind")
+    entries.write(tables, root / "bind")
+    errors.write(tables, root / "bind")
