@@ -27,9 +27,9 @@ struct Query {
 
 struct Algorithm {
   const char* name;
-  std::uint32_t operations;               // serves(...)
-  bool (*probe)(const Query&) noexcept;   // can it do that
-  p2p::Task (*run)(const Call& call);     // `call` outlives the task
+  std::uint32_t operations;              // serves(...)
+  bool (*probe)(const Query&) noexcept;  // can it do that
+  p2p::Task (*run)(const Call& call);    // `call` outlives the task
 };
 
 template <class... Operations>
@@ -40,7 +40,9 @@ template <class... Operations>
 // Common probes.
 [[nodiscard]] constexpr bool always(const Query&) noexcept { return true; }
 [[nodiscard]] constexpr bool intra(const Query& query) noexcept { return !query.inter; }
-[[nodiscard]] constexpr bool intra_commutative(const Query& query) noexcept { return !query.inter && query.commutative; }
+[[nodiscard]] constexpr bool intra_commutative(const Query& query) noexcept {
+  return !query.inter && query.commutative;
+}
 
 // Every algorithm. The first one of an operation whose probe holds is taken where selection names none.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;

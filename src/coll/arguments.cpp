@@ -120,8 +120,7 @@ Status scan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatyp
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
-Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,
-              Communicator& comm) {
+Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm) {
   call = begin(Operation::kExscan, comm);
   HR_TRY(no_intercommunicator(call));
   return vectors(call, sendbuf, recvbuf, count, type, op);

@@ -57,7 +57,8 @@ class Blocks {
   // counts[i] elements, one block after the other; `all` covers every block. block(i) takes i steps.
   static Blocks consecutive(const layout::View& all, CountArray counts) noexcept;
   // counts[i] elements, displacements[i] extents after `address`.
-  static Blocks counted(const void* address, CountArray counts, CountArray displacements, layout::Datatype& type) noexcept;
+  static Blocks counted(const void* address, CountArray counts, CountArray displacements,
+                        layout::Datatype& type) noexcept;
   // counts[i] elements of types[i], displacements[i] bytes after `address`.
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
                       layout::Datatype* const* types) noexcept;
@@ -101,13 +102,13 @@ class Blocks {
 
 struct Call {
   Operation operation = Operation::kBarrier;
-  bool in_place = false;      // send is none() then; the data lies in recv (scatter: the root's stays in send)
-  int root = 0;               // intercommunicators: also abi::kRoot, abi::kProcNull
-  int tag = 0;                // of all its messages
+  bool in_place = false;  // send is none() then; the data lies in recv (scatter: the root's stays in send)
+  int root = 0;           // intercommunicators: also abi::kRoot, abi::kProcNull
+  int tag = 0;            // of all its messages
   comm::Communicator* comm = nullptr;
-  layout::Op* op = nullptr;   // reductions
+  layout::Op* op = nullptr;  // reductions
   Blocks send;
-  Blocks recv;                // bcast: the buffer
+  Blocks recv;  // bcast: the buffer
   // What selection goes by; the same on every process, as the standard makes the arguments agree. 0 where they need
   // not (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for reductions
   // and bcast; the mean block of allgatherv.
@@ -119,9 +120,7 @@ struct Call {
   [[nodiscard]] int peers() const noexcept { return comm->peers().size(); }
   // This process among its peers; -1 in an intercommunicator.
   [[nodiscard]] int own_peer() const noexcept { return comm->is_inter() ? -1 : comm->rank(); }
-  [[nodiscard]] bool is_root() const noexcept {
-    return comm->is_inter() ? root == abi::kRoot : root == comm->rank();
-  }
+  [[nodiscard]] bool is_root() const noexcept { return comm->is_inter() ? root == abi::kRoot : root == comm->rank(); }
 };
 
 }  // namespace hr::coll

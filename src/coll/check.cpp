@@ -18,7 +18,8 @@ Status check_counts(CountArray counts, int length, const char* argument) {
   for (int i = 0; i < length; ++i) {
     const Count count = counts[static_cast<std::size_t>(i)];
     if (count < 0) {
-      return fail(Errc::kCount, "%s[%d] is %lld; counts cannot be negative", argument, i, static_cast<long long>(count));
+      return fail(Errc::kCount, "%s[%d] is %lld; counts cannot be negative", argument, i,
+                  static_cast<long long>(count));
     }
   }
   return kOk;
@@ -47,7 +48,8 @@ Status total_count(CountArray counts, int length, const layout::Datatype& type, 
   Count sum = 0;
   for (int i = 0; i < length; ++i) {
     if (__builtin_add_overflow(sum, counts[static_cast<std::size_t>(i)], &sum)) {
-      return fail(Errc::kCount, "the sum of the counts exceeds %lld", static_cast<long long>(std::numeric_limits<Count>::max()));
+      return fail(Errc::kCount, "the sum of the counts exceeds %lld",
+                  static_cast<long long>(std::numeric_limits<Count>::max()));
     }
   }
   Count bytes = 0;

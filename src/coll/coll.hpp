@@ -64,6 +64,9 @@ Status reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, Coun
 Status scan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm);
 Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm);
 
+// MPI_Reduce_local: no communication, so no Call.
+Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype& type, Op& op);
+
 // --- section 8.6. MPI_ERR_TOPOLOGY for a communicator without one ---
 Status neighbor_allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                           Count recvcount, Datatype& recvtype, Communicator& comm);

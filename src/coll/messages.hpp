@@ -24,7 +24,8 @@ using p2p::Task;
 
 // Both at once. The receive is posted first.
 template <class RequestSet>
-[[nodiscard]] Status exchange(const Call& call, int to, const View& out, int from, const View& in, RequestSet& requests) {
+[[nodiscard]] Status exchange(const Call& call, int to, const View& out, int from, const View& in,
+                              RequestSet& requests) {
   HR_TRY(receive_from(call, from, in, requests.next()));
   return send_to(call, to, out, requests.next());
 }
@@ -37,8 +38,8 @@ template <class RequestSet>
   HR_TRY(send.block(send_block, &from));
   HR_TRY(recv.block(recv_block, &to));
   if (from.packed > to.packed) {
-    return fail(Errc::kTruncate, "this process's own block has %zu bytes to send and room for %zu to receive", from.packed,
-                to.packed);
+    return fail(Errc::kTruncate, "this process's own block has %zu bytes to send and room for %zu to receive",
+                from.packed, to.packed);
   }
   return layout::copy(from, to);
 }

@@ -4,33 +4,33 @@
 
 #include "coll/algorithm.hpp"
 
-#define HR_COLL_ALGORITHMS(X)            \
-  X(barrier_dissemination)               \
-  X(barrier_linear)                      \
-  X(bcast_binomial)                      \
-  X(bcast_scatter_ring)                  \
-  X(bcast_linear)                        \
-  X(gather_binomial)                     \
-  X(gather_linear)                       \
-  X(scatter_binomial)                    \
-  X(scatter_linear)                      \
-  X(allgather_bruck)                     \
-  X(allgather_ring)                      \
-  X(allgather_linear)                    \
-  X(alltoall_pairwise)                   \
-  X(alltoall_in_place)                   \
-  X(alltoall_linear)                     \
-  X(reduce_binomial)                     \
-  X(reduce_ring_gather)                  \
-  X(reduce_linear)                       \
-  X(allreduce_recursive_doubling)        \
-  X(allreduce_ring)                      \
-  X(allreduce_linear)                    \
-  X(reduce_scatter_pairwise)             \
-  X(reduce_scatter_ordered)              \
-  X(reduce_scatter_linear)               \
-  X(scan_recursive_doubling)             \
-  X(scan_linear)                         \
+#define HR_COLL_ALGORITHMS(X)     \
+  X(barrier_dissemination)        \
+  X(barrier_linear)               \
+  X(bcast_binomial)               \
+  X(bcast_scatter_ring)           \
+  X(bcast_linear)                 \
+  X(gather_binomial)              \
+  X(gather_linear)                \
+  X(scatter_binomial)             \
+  X(scatter_linear)               \
+  X(allgather_bruck)              \
+  X(allgather_ring)               \
+  X(allgather_linear)             \
+  X(alltoall_pairwise)            \
+  X(alltoall_in_place)            \
+  X(alltoall_linear)              \
+  X(reduce_binomial)              \
+  X(reduce_ring_gather)           \
+  X(reduce_linear)                \
+  X(allreduce_recursive_doubling) \
+  X(allreduce_ring)               \
+  X(allreduce_linear)             \
+  X(reduce_scatter_pairwise)      \
+  X(reduce_scatter_ordered)       \
+  X(reduce_scatter_linear)        \
+  X(scan_recursive_doubling)      \
+  X(scan_linear)                  \
   X(neighbor_linear)
 
 namespace hr::coll {

@@ -59,8 +59,8 @@ void add_forced(std::string_view text, Choices& choices) {
       if (entry.substr(0, colon) != name(operation)) continue;
       algorithm = find_algorithm(operation, entry.substr(colon + 1));
       if (algorithm == nullptr) break;
-      choices[index(operation)].push_back(
-          {std::numeric_limits<std::size_t>::max(), std::numeric_limits<int>::max(), SelectionRow::Memory::kAny, algorithm});
+      choices[index(operation)].push_back({std::numeric_limits<std::size_t>::max(), std::numeric_limits<int>::max(),
+                                           SelectionRow::Memory::kAny, algorithm});
     }
     if (algorithm == nullptr) {
       log::write(log::Level::kError, "coll_force: \"%.*s\" is not operation:algorithm; it has no effect",

@@ -98,7 +98,9 @@ struct Task::Promise {
       return promise->ready();
     }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
-    [[nodiscard]] Status await_resume() const { return detail::collect(until.requests, std::exchange(*until.count, 0)); }
+    [[nodiscard]] Status await_resume() const {
+      return detail::collect(until.requests, std::exchange(*until.count, 0));
+    }
   };
 
   struct TaskAwaiter {

@@ -32,7 +32,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_linear = {
-    "linear", serves(Operation::kAlltoall, Operation::kAlltoallv, Operation::kAlltoallw), &probe, &run};
+const Algorithm alltoall_linear = {"linear", serves(Operation::kAlltoall, Operation::kAlltoallv, Operation::kAlltoallw),
+                                   &probe, &run};
 
 }  // namespace hr::coll

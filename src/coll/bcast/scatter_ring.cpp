@@ -12,9 +12,7 @@ namespace {
 struct Pieces {
   std::size_t bytes;
   std::size_t piece;
-  [[nodiscard]] std::size_t begin(int i) const noexcept {
-    return std::min(bytes, static_cast<std::size_t>(i) * piece);
-  }
+  [[nodiscard]] std::size_t begin(int i) const noexcept { return std::min(bytes, static_cast<std::size_t>(i) * piece); }
 };
 
 Task run(const Call& call) {

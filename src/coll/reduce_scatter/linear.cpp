@@ -28,7 +28,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_scatter_linear = {
-    "linear", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &always, &run};
+const Algorithm reduce_scatter_linear = {"linear", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock),
+                                         &always, &run};
 
 }  // namespace hr::coll

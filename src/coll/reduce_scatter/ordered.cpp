@@ -35,7 +35,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_scatter_ordered = {
-    "ordered", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &intra, &run};
+const Algorithm reduce_scatter_ordered = {"ordered", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock),
+                                          &intra, &run};
 
 }  // namespace hr::coll

@@ -44,7 +44,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm scan_recursive_doubling = {
-    "recursive_doubling", serves(Operation::kScan, Operation::kExscan), &intra, &run};
+const Algorithm scan_recursive_doubling = {"recursive_doubling", serves(Operation::kScan, Operation::kExscan), &intra,
+                                           &run};
 
 }  // namespace hr::coll
