@@ -41,7 +41,7 @@ void Cartesian::coords_of(int rank, int* coords) const noexcept {
   }
 }
 
-int Cartesian::shifted(int rank, int direction, int displacement) const noexcept {
+int Cartesian::shifted(int rank, int direction, std::int64_t displacement) const noexcept {
   const auto axis = static_cast<std::size_t>(direction);
   std::int64_t stride = 1;
   for (std::size_t i = axis + 1; i < dims_.size(); ++i) stride *= dims_[i];

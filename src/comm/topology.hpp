@@ -3,6 +3,7 @@
 // Owner: its communicator (unique). Immutable. Threads: any.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -54,7 +55,7 @@ class Cartesian final : public Topology {
   // Writes ndims() entries.
   void coords_of(int rank, int* coords) const noexcept;
   // MPI_Cart_shift. The rank `displacement` away along `direction`, MPI_PROC_NULL beyond a border.
-  [[nodiscard]] int shifted(int rank, int direction, int displacement) const noexcept;
+  [[nodiscard]] int shifted(int rank, int direction, std::int64_t displacement) const noexcept;
 
   [[nodiscard]] Neighbors neighbors(int rank) const override;
   [[nodiscard]] std::unique_ptr<Topology> clone() const override;

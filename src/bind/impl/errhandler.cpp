@@ -1,0 +1,115 @@
+// Error handlers (MPI 5.0 section 9.3).
+#include "comm/errhandler.hpp"
+
+#include "bind/handles.hpp"
+#include "bind/impl.hpp"
+#include "bind/raise.hpp"
+#include "comm/communicator.hpp"
+#include "comm/session.hpp"
+
+namespace hr::bind::impl {
+
+namespace {
+
+using comm::Errhandler;
+using comm::ErrhandlerTarget;
+
+template <class Handle>
+Status create(ErrhandlerTarget target, void (*function)(Handle*, int*, ...), Ref<Errhandler>& errhandler) {
+  if (function == nullptr) return fail(Errc::kArg, "the error handler function is null");
+  errhandler = comm::create_errhandler(target, [function](void** object, int* code) {
+    auto handle = static_cast<Handle>(*object);
+    function(&handle, code);
+    *object = handle;
+  });
+  return errhandler ? kOk : fail(Errc::kNoMem, "no room for another error handler: free some that are not needed");
+}
+
+Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandler) {
+  HR_TRY(check_errhandler(errhandler, target));
+  slot = Ref<Errhandler>::share(&errhandler);
+  return kOk;
+}
+
+Status check_file(MPI_File file) {
+  // There are no open files in this version: MPI_FILE_NULL stands for the default handler of new ones (section 14.7).
+  return file == MPI_FILE_NULL ? kOk : fail(Errc::kFile, "the file handle is not valid");
+}
+
+Status no_window() { return fail(Errc::kWin, "the window handle is not valid"); }
+
+}  // namespace
+
+Status comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, Ref<Errhandler>& errhandler) {
+  return create(ErrhandlerTarget::kCommunicator, comm_errhandler_fn, errhandler);
+}
+
+Status comm_set_errhandler(comm::Communicator& comm, Errhandler& errhandler) {
+  return set(comm.errhandler_, ErrhandlerTarget::kCommunicator, errhandler);
+}
+
+Status comm_get_errhandler(comm::Communicator& comm, Ref<Errhandler>& errhandler) {
+  errhandler = comm.errhandler_;
+  return kOk;
+}
+
+Status comm_call_errhandler(comm::Communicator& comm, int errorcode) {
+  static_cast<void>(call_errhandler(comm, errorcode));
+  return kOk;
+}
+
+Status session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, Ref<Errhandler>& errhandler) {
+  return create(ErrhandlerTarget::kSession, session_errhandler_fn, errhandler);
+}
+
+Status session_set_errhandler(comm::Session& session, Errhandler& errhandler) {
+  return set(session.errhandler_, ErrhandlerTarget::kSession, errhandler);
+}
+
+Status session_get_errhandler(comm::Session& session, Ref<Errhandler>& errhandler) {
+  errhandler = session.errhandler_;
+  return kOk;
+}
+
+Status session_call_errhandler(comm::Session& session, int errorcode) {
+  static_cast<void>(call_errhandler(session, errorcode));
+  return kOk;
+}
+
+Status file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, Ref<Errhandler>& errhandler) {
+  return create(ErrhandlerTarget::kFile, file_errhandler_fn, errhandler);
+}
+
+Status file_set_errhandler(MPI_File file, Errhandler& errhandler) {
+  HR_TRY(check_file(file));
+  return set(file_errhandler(), ErrhandlerTarget::kFile, errhandler);
+}
+
+Status file_get_errhandler(MPI_File file, Ref<Errhandler>& errhandler) {
+  HR_TRY(check_file(file));
+  errhandler = file_errhandler();
+  return kOk;
+}
+
+Status file_call_errhandler(MPI_File fh, int errorcode) {
+  HR_TRY(check_file(fh));
+  static_cast<void>(comm::invoke(*file_errhandler(), fh, errorcode, "MPI_File_call_errhandler"));
+  return kOk;
+}
+
+Status win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, Ref<Errhandler>& errhandler) {
+  return create(ErrhandlerTarget::kWindow, win_errhandler_fn, errhandler);
+}
+
+// There are no windows in this version, so that no handle of one is valid.
+Status win_set_errhandler(MPI_Win, Errhandler&) { return no_window(); }
+Status win_get_errhandler(MPI_Win, Ref<Errhandler>&) { return no_window(); }
+Status win_call_errhandler(MPI_Win, int) { return no_window(); }
+
+Status errhandler_free(Errhandler& errhandler) {
+  // MPI_Comm_get_errhandler hands out the predefined ones, and what it hands out may be freed.
+  if (!errhandler.is_predefined()) release(&errhandler);
+  return kOk;
+}
+
+}  // namespace hr::bind::impl
