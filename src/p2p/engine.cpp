@@ -6,6 +6,7 @@
 
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "p2p/buffered.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -64,6 +65,7 @@ Status init() {
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
+  HR_TRY(process_buffer().flush());
   wait_until([] { return the_engine->busy.empty(); });
   const Status status = transport::finalize();
   the_engine.reset();

@@ -37,7 +37,8 @@ Status offer_eager_sync(Peer& peer, Request& send) {
 
 Status offer_rendezvous(Peer& peer, Request& send) {
   wire::Rts rts{cookie_of(send), 0};
-  if (send.view_.plain_host()) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  // Managed memory is not for another process to read.
+  if (send.view_.contiguous && send.view_.where.is_host()) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
   return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts, sizeof rts);
 }
 

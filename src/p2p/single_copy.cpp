@@ -40,7 +40,8 @@ bool refusal_noted = false;
 SizeClass& class_of(std::size_t bytes) { return classes[static_cast<std::size_t>(std::bit_width(bytes))]; }
 
 bool eligible(const Announcement& announced, const Request& receive) {
-  return announced.remote_address != 0 && receive.view_.plain_host() && receive.total_ >= knobs().single_copy_bytes;
+  return announced.remote_address != 0 && receive.view_.contiguous && receive.view_.where.is_host() &&
+         receive.total_ >= knobs().single_copy_bytes;
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
