@@ -6,6 +6,7 @@
 
 #include "base/knobs.hpp"
 #include "config.hpp"
+#include "settings.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -36,6 +37,7 @@ struct Part {
   std::vector<Variable> variables;         // -env
   std::vector<std::string> exports;        // -x
   std::vector<Variable> global_variables;  // -genv
+  bool show_settings = false;
 };
 
 void add_options(CLI::App& app, Options& options, Part& part) {
@@ -62,6 +64,7 @@ void add_options(CLI::App& app, Options& options, Part& part) {
       ->check(CLI::PositiveNumber);
   // What scripts for other launchers pass; here ranks may always outnumber cores.
   app.add_flag("--oversubscribe,--allow-run-as-root")->description("Accepted for compatibility; no effect");
+  app.add_flag("--config", part.show_settings, "Print every setting with its value and where that comes from, and exit");
   app.footer(kExamples);
 }
 
@@ -113,6 +116,10 @@ bool parse_part(const std::vector<std::string>& words, Options& options, std::ve
   part.program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(own.size()), words.end());
   try {
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
+    if (part.show_settings) {
+      print_settings();
+      return false;
+    }
     if (part.program.arguments.empty()) throw CLI::RequiredError("a program to run");
   } catch (const CLI::Success& asked) {  // --help, --version
     *exit_code = app.exit(asked);

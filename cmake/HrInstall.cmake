@@ -1,0 +1,26 @@
+# Where things go, and the build tree as a prefix of its own. Include after GNUInstallDirs.
+#
+# By `cmake --install`: the directories of GNUInstallDirs. By pip (scikit-build-core) these same variables point into the
+# wheel, so that .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h are what a system-wide
+# installation has too, and no install rule need know the difference.
+include_guard(GLOBAL)
+
+if(DEFINED SKBUILD_DATA_DIR)
+  set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})
+  set(CMAKE_INSTALL_LIBDIR ${SKBUILD_DATA_DIR}/lib)
+  set(CMAKE_INSTALL_INCLUDEDIR ${SKBUILD_DATA_DIR}/include)
+  set(CMAKE_INSTALL_DATADIR ${SKBUILD_DATA_DIR}/share)
+  # As seen in the environment that the wheel is installed into.
+  set(HR_PREFIX_FROM_BIN ..)
+  set(HR_LIBDIR_NAME lib)
+  set(HR_INCLUDEDIR_NAME include)
+else()
+  file(RELATIVE_PATH HR_PREFIX_FROM_BIN ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX})
+  set(HR_LIBDIR_NAME ${CMAKE_INSTALL_LIBDIR})
+  set(HR_INCLUDEDIR_NAME ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
+# bin/, lib/ and include/ of the build tree: its mpicc and mpiexec work without an installation.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include SYMBOLIC)

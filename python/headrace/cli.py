@@ -1,0 +1,33 @@
+"""The `headrace` command: looks at an installation; runs no MPI itself."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from headrace import installation
+
+
+def info(_: argparse.Namespace) -> int:
+    for name, value in installation.describe():
+        print(f"{name:<12} {value}")
+    return 0
+
+
+def config(_: argparse.Namespace) -> int:
+    mpiexec = installation.find_mpiexec()
+    if mpiexec is None:
+        print("headrace: mpiexec is not installed beside this command", file=sys.stderr)
+        return 1
+    # The library's own code reads the settings, so that what is shown is what a program gets.
+    os.execv(mpiexec, [str(mpiexec), "--config"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
+    commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
+    chosen = parser.parse_args(arguments)
+    return chosen.run(chosen)

@@ -1,0 +1,59 @@
+"""Where this installation of Headrace is, and what it finds on the machine."""
+
+from __future__ import annotations
+
+import ctypes
+import sysconfig
+from importlib import metadata
+from pathlib import Path
+
+
+def scripts() -> Path:
+    return Path(sysconfig.get_path("scripts"))
+
+
+def prefix() -> Path:
+    return Path(sysconfig.get_path("data"))
+
+
+def find_mpiexec() -> Path | None:
+    path = scripts() / "mpiexec"
+    return path if path.is_file() else None
+
+
+def cuda_driver() -> str:
+    """One phrase: the driver's version and its devices, or why there is none."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "none found"
+    error = driver.cuInit(0)
+    if error != 0:
+        return f"found, but cuInit fails with CUDA error {error}"
+    version, count = ctypes.c_int(), ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    names = []
+    for device in range(count.value):
+        name = ctypes.create_string_buffer(128)
+        driver.cuDeviceGetName(name, len(name), device)
+        names.append(name.value.decode(errors="replace"))
+    kinds = ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names)) or "no device"
+    return f"CUDA {version.value // 1000}.{version.value % 1000 // 10}, {kinds}"
+
+
+def describe() -> list[tuple[str, str]]:
+    library = prefix() / "lib" / "libmpi_abi.so.1"
+    header = prefix() / "include" / "mpi.h"
+
+    def present(path: Path) -> str:
+        return str(path) if path.is_file() else f"{path} (missing)"
+
+    return [
+        ("version", metadata.version("headrace")),
+        ("mpiexec", present(scripts() / "mpiexec")),
+        ("mpicc", present(scripts() / "mpicc")),
+        ("library", present(library)),
+        ("header", present(header)),
+        ("CUDA driver", cuda_driver()),
+    ]
