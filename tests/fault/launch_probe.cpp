@@ -1,0 +1,96 @@
+// A program that speaks with its launcher as the library does, and then does what its arguments say:
+//   launch_probe [step]...   in order, for every rank; "step@R" only on rank R
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "boot/boot.hpp"
+
+namespace {
+
+namespace boot = hr::boot;
+
+void check(hr::Status status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "launch_probe: %s\n", hr::take_detail().c_str());
+  std::exit(99);
+}
+
+void say_hello() {
+  const boot::Identity& self = boot::identity();
+  std::string nodes;
+  for (const int node : self.node_of_rank) nodes += std::to_string(node);
+  std::printf("rank %d of %d app %d nodes %s launcher %d job %s\n", self.rank, self.size, self.appnum, nodes.c_str(),
+              self.has_launcher ? 1 : 0, self.job_id.c_str());
+  std::fflush(stdout);
+}
+
+// Everyone publishes its pid and reads everybody's.
+void exchange() {
+  const boot::Identity& self = boot::identity();
+  check(boot::put("pid-" + std::to_string(self.rank), std::to_string(::getpid())));
+  check(boot::fence());
+  for (int rank = 0; rank < self.size; ++rank) {
+    std::string value;
+    check(boot::get("pid-" + std::to_string(rank), &value));
+    if (std::atoi(value.c_str()) <= 0) check(hr::fail(hr::Errc::kOther, "pid of rank %d is %s", rank, value.c_str()));
+  }
+  check(boot::fence());
+}
+
+// A process of its own session that our death leaves behind.
+void leave_orphan() {
+  if (::fork() != 0) return;
+  ::setsid();
+  for (;;) ::pause();
+}
+
+void do_step(std::string_view step) {
+  if (step == "init") {
+    check(boot::init());
+  } else if (step == "hello") {
+    say_hello();
+  } else if (step == "exchange") {
+    exchange();
+  } else if (step == "fence") {
+    check(boot::fence());
+  } else if (step == "finalize") {
+    check(boot::finalize());
+  } else if (step == "hang") {
+    for (;;) ::pause();
+  } else if (step == "orphan") {
+    leave_orphan();
+  } else if (step == "shm") {
+    std::ofstream("/dev/shm/headrace." + boot::identity().job_id + ".test") << "x";
+  } else if (step == "deaf") {
+    ::signal(SIGTERM, SIG_IGN);
+  } else if (step.starts_with("exit=")) {
+    std::exit(std::atoi(step.data() + 5));
+  } else if (step.starts_with("abort=")) {
+    boot::abort(std::atoi(step.data() + 6), "the program gave up");
+  } else if (step.starts_with("raise=")) {
+    ::raise(std::atoi(step.data() + 6));
+  } else {
+    std::fprintf(stderr, "launch_probe: no step \"%.*s\"\n", static_cast<int>(step.size()), step.data());
+    std::exit(98);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int at = 1; at < argc; ++at) {
+    std::string step = argv[at];
+    if (const auto sign = step.find('@'); sign != std::string::npos) {
+      if (std::atoi(step.c_str() + sign + 1) != boot::identity().rank) continue;
+      step.resize(sign);
+    }
+    do_step(step);
+  }
+  return 0;
+}

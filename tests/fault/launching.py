@@ -1,0 +1,54 @@
+"""Runs mpiexec from the build tree and looks at what it leaves behind. Shared by the tests of this directory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+MPIEXEC = os.environ["HR_MPIEXEC"]
+PROBE = os.environ["HR_PROBE"]
+
+
+def run(*arguments: str, launcher: str = MPIEXEC, limit: float = 60, **options) -> subprocess.CompletedProcess:
+    options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
+    return subprocess.run(
+        [launcher, *arguments], capture_output=True, text=True, timeout=limit, check=False, **options
+    )
+
+
+def marked_processes(mark: str) -> list[int]:
+    """Processes that carry the mark in their environment: ranks and whatever they started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+def shared_files() -> set[str]:
+    return {entry.name for entry in Path("/dev/shm").iterdir() if entry.name.startswith("headrace.headrace_")}
+
+
+class LaunchTest(unittest.TestCase):
+    """Every test also proves that no process of its jobs is left when mpiexec has returned."""
+
+    def setUp(self) -> None:
+        self.mark = f"HR_TEST_MARK={self.id()}-{time.monotonic_ns()}"
+        name, value = self.mark.split("=", 1)
+        os.environ[name] = value
+
+    def tearDown(self) -> None:
+        del os.environ["HR_TEST_MARK"]
+        self.assertEqual(marked_processes(self.mark), [], "processes are left over")
+
+    def assert_ended(self, result: subprocess.CompletedProcess, code: int, *words: str) -> None:
+        self.assertEqual(result.returncode, code, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)

@@ -1,0 +1,169 @@
+"""Ranks that die, hang or give up: told in a message, ended in time, and nothing left."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from launching import MPIEXEC, PROBE, LaunchTest, marked_processes, run, shared_files
+
+
+class Deaths(LaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.files_before = shared_files()
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertEqual(shared_files() - self.files_before, set(), "shared-memory files are left over")
+
+    def run_timed(self, *words, limit=2.0):
+        start = time.monotonic()
+        result = run(*words)
+        # Starting python or a probe is not part of the promise; ending is.
+        self.assertLess(time.monotonic() - start, limit + 1.0)
+        return result
+
+    def assert_names_rank(self, result, rank):
+        self.assertRegex(result.stderr, rf"rank {rank} on host {re.escape(socket.gethostname())} \(pid \d+\)")
+
+    def test_killed_by_a_signal(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
+            result = self.run_timed("-n", "3", PROBE, "init", "shm", "fence", f"raise={int(number)}@1", "hang")
+            self.assert_ended(result, 128 + number, f"killed by signal {int(number)} (")
+            self.assert_names_rank(result, 1)
+
+    def test_ranks_that_ignore_sigterm(self):
+        result = self.run_timed("-n", "3", PROBE, "init", "deaf", "fence", "raise=9@2", "hang")
+        self.assert_ended(result, 137, "rank 2")
+
+    def test_exit_without_finalize(self):
+        result = self.run_timed("-n", "2", PROBE, "init", "fence", "exit=0@1", "hang")
+        self.assert_ended(result, 1, "without calling MPI_Finalize")
+        self.assert_names_rank(result, 1)
+        result = self.run_timed("-n", "2", PROBE, "init", "fence", "exit=3@0", "hang")
+        self.assert_ended(result, 3, "code 3 before MPI_Finalize")
+
+    def test_exit_before_init_while_others_wait(self):
+        result = self.run_timed("-n", "2", PROBE, "init", "exchange", ":", "-n", "1", "true")
+        self.assert_ended(result, 1, "rank 2", "MPI_Init")
+
+    def test_exit_code_after_finalize_does_not_end_the_others(self):
+        script = f'{PROBE} init exchange finalize || exit 9; [ $PMI_RANK = 0 ] && exit 6; sleep 0.2; echo done'
+        result = run("-n", "2", "sh", "-c", script)
+        self.assert_ended(result, 6)
+        self.assertEqual(result.stdout, "done\n")
+
+    def test_abort(self):
+        result = self.run_timed("-n", "3", PROBE, "init", "shm", "fence", "abort=7@2", "hang")
+        self.assert_ended(result, 7, "called MPI_Abort with code 7", "the program gave up")
+        self.assert_names_rank(result, 2)
+        self.assertEqual(result.stderr.count("mpiexec:"), 1, result.stderr)
+        self.assertEqual(self.run_timed("-n", "2", PROBE, "init", "abort=256@0", "hang").returncode, 1)
+
+    def test_orphans_are_ended(self):
+        self.assert_ended(self.run_timed("-n", "2", PROBE, "init", "orphan", "fence", "raise=9@1", "hang"), 137)
+        self.assert_ended(self.run_timed("-n", "2", PROBE, "orphan"), 0)
+
+    def test_stopped_ranks_are_ended(self):
+        self.assert_ended(self.run_timed("-n", "2", PROBE, "init", "fence", f"raise={int(signal.SIGSTOP)}@0", "raise=9@1"),
+                          137)
+
+    def test_ranks_end_when_mpiexec_is_killed(self):
+        process = subprocess.Popen([MPIEXEC, "-n", "2", PROBE, "init", "hello", "hang"], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        process.stdout.readline()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        # The kernel ends them; give it the time that takes.
+        deadline = time.monotonic() + 5
+        while marked_processes(self.mark) and time.monotonic() < deadline:
+            os.sched_yield()
+
+
+class Timeout(LaunchTest):
+    def test_says_who_hangs_and_where(self):
+        result = run("-n", "3", "--timeout", "1", PROBE, "init", "exit=0@9", "fence", "finalize@1", "exit=0@1", "hang")
+        self.assert_ended(result, 124, "did not end within 1 s", "still running: rank 0,2")
+        self.assertNotIn("rank 1 on host", result.stderr)
+        where = "pause" if shutil.which("gdb") else "state S"
+        self.assertIn(where, result.stderr)
+
+    def test_a_job_in_time_is_not_touched(self):
+        self.assert_ended(run("-n", "2", "--timeout", "30", "true"), 0)
+
+
+class Signals(LaunchTest):
+    def start(self, *words):
+        process = subprocess.Popen([MPIEXEC, "-n", "2", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        for _ in range(2):
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def finish(self, process):
+        output, errors = process.communicate(timeout=20)
+        return output, errors
+
+    def test_interrupt_ends_the_job(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start("sh", "-c", "echo ready; while :; do sleep 0.1; done")
+            process.send_signal(number)
+            _, errors = self.finish(process)
+            self.assertEqual(process.returncode, 128 + number, errors)
+            self.assertIn("interrupted by signal", errors)
+
+    def test_ranks_may_handle_an_interrupt(self):
+        process = self.start("sh", "-c", "trap 'echo saved; exit 0' INT; echo ready; while :; do sleep 0.1; done")
+        process.send_signal(signal.SIGINT)
+        output, errors = self.finish(process)
+        self.assertEqual((process.returncode, output), (0, "saved\nsaved\n"), errors)
+
+    def test_a_second_interrupt_does_not_ask(self):
+        process = self.start("sh", "-c", "trap 'echo ready' INT; trap '' TERM; echo ready; while :; do sleep 0.1; done")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGINT)
+        self.finish(process)
+        self.assertEqual(process.returncode, 130)
+
+    def test_user_signals_are_passed_on(self):
+        script = "trap 'echo usr1' USR1; trap 'echo usr2; exit 0' USR2; echo ready; while :; do sleep 0.1; done"
+        process = self.start("sh", "-c", script)
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual([process.stdout.readline() for _ in range(2)], ["usr1\n"] * 2)
+        process.send_signal(signal.SIGUSR2)
+        output, _ = self.finish(process)
+        self.assertEqual((process.returncode, output), (0, "usr2\n" * 2))
+
+    def test_stop_and_continue(self):
+        def state(pid):
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                return file.read().rsplit(")", 1)[1].split()[0]
+
+        def wait_for(wanted, pids):
+            deadline = time.monotonic() + 10
+            while any((state(pid) == "T") != wanted for pid in pids):
+                self.assertLess(time.monotonic(), deadline, "ranks did not follow")
+                os.sched_yield()
+
+        process = subprocess.Popen([MPIEXEC, "-n", "2", "sh", "-c", "echo $$; exec sleep 30"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, preexec_fn=os.setpgrp)
+        self.addCleanup(process.kill)
+        ranks = [int(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGTSTP)
+        wait_for(True, [process.pid, *ranks])
+        process.send_signal(signal.SIGCONT)
+        wait_for(False, [process.pid, *ranks])
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+        self.assertEqual(process.returncode, 143)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,153 @@
+"""Jobs that go well, and command lines that do not."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from launching import MPIEXEC, PROBE, LaunchTest, run
+
+
+class Options(LaunchTest):
+    def test_version_and_help(self):
+        self.assertIn("Headrace", run("--version").stdout)
+        result = run("--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("--bind-to", result.stdout)
+
+    def test_unknown_option_gets_usage(self):
+        for words in (["--frob", "true"], ["-frob", "true"], ["-n", "2", "--frob=3", "true"]):
+            self.assert_ended(run(*words), 2, "unknown option", "frob", "Usage: mpiexec")
+
+    def test_missing_program_gets_usage(self):
+        for words in ([], ["-n", "2"], ["-n", "1", "true", ":"], ["-n", "1", "true", ":", "-n", "2"]):
+            self.assert_ended(run(*words), 2, "a program to run", "Usage: mpiexec")
+
+    def test_bad_values_are_named(self):
+        self.assert_ended(run("-n", "0", "true"), 2, "0", "Usage")
+        self.assert_ended(run("-n", "many", "true"), 2, "many", "Usage")
+        self.assert_ended(run("-n", "2", "--bind-to", "socket", "true"), 2, "socket", "Usage")
+        self.assert_ended(run("--timeout", "-1", "true"), 2, "timeout", "Usage")
+        self.assert_ended(run("-wdir", "/no/such/place", "true"), 2, "/no/such/place")
+
+    def test_program_that_cannot_be_executed(self):
+        self.assert_ended(run("-n", "2", "no-such-program"), 127, "no-such-program", "No such file or directory")
+        self.assert_ended(run("-n", "2", "/etc/passwd"), 127, "/etc/passwd", "Permission denied")
+        self.assert_ended(run("-n", "2", "/tmp"), 127, "/tmp", "directory")
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/text"
+            with open(path, "w", encoding="ascii") as file:
+                file.write("not a program")
+            os.chmod(path, 0o755)
+            self.assert_ended(run("-n", "2", path), 127, path, "Exec format error")
+
+    def test_words_after_the_program_are_its_own(self):
+        self.assertEqual(run("-n", "1", "echo", "-n", "--version", "x").stdout, "--version x")
+
+
+class Programs(LaunchTest):
+    def test_ranks_and_applications(self):
+        result = run("-n", "2", "sh", "-c", "echo a $PMI_RANK/$PMI_SIZE", ":", "-np", "1", "sh", "-c", "echo b $PMI_RANK")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["a 0/3", "a 1/3", "b 2"])
+
+    def test_environment(self):
+        script = 'echo "$A|$B|$C|$D"'
+        result = run("-genv", "A", "all", "-env", "B", "-O2 x", "-x", "C=c=d", "sh", "-c", script,
+                     ":", "-env", "A", "own", "-x", "HR_TEST_D", "sh", "-c", 'echo "$A|$B|$C|$HR_TEST_D"',
+                     env={**os.environ, "HR_TEST_D": "passed"})
+        self.assertEqual(sorted(result.stdout.splitlines()), ["all|-O2 x|c=d|", "own|||passed"])
+        self.assertIn("HR_NOT_THERE", run("-x", "HR_NOT_THERE", "true").stderr)
+
+    def test_working_directory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = os.path.realpath(folder)
+            self.assertEqual(run("-wdir", folder, "pwd").stdout, folder + "\n")
+            with open(f"{folder}/here.sh", "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\necho found\n")
+            os.chmod(f"{folder}/here.sh", 0o755)
+            for name in ("./here.sh", "here.sh"):
+                self.assertEqual(run("-wdir", folder, name).stdout, "found\n")
+
+    def test_exit_code_of_the_first_that_fails(self):
+        self.assertEqual(run("-n", "3", "true").returncode, 0)
+        self.assert_ended(run("-n", "3", "sh", "-c", "[ $PMI_RANK = 1 ] && exit 42; sleep 30"), 42, "rank 1", "code 42")
+
+    def test_binding(self):
+        cpus = os.sched_getaffinity(0)
+        mask = "import os; print(sorted(os.sched_getaffinity(0)))"
+        python = ["python3", "-c", mask]
+        self.assertEqual(run("--bind-to", "none", *python).stdout, f"{sorted(cpus)}\n")
+        bound = run("-l", "-n", "2", "--bind-to", "core", "--report-bindings", *python)
+        self.assertEqual(bound.stderr.count("is bound to CPU"), 2, bound.stderr)
+        for line in bound.stdout.splitlines():
+            self.assertLessEqual(set(eval(line[4:])), cpus)  # pylint: disable=eval-used
+        many = run("-n", str(len(cpus) + 1), "--report-bindings", "true")
+        self.assertEqual(many.stderr.count("is not bound"), len(cpus) + 1)
+
+    def test_key_value_exchange(self):
+        result = run("-n", "4", PROBE, "init", "hello", "exchange", "finalize")
+        self.assert_ended(result, 0)
+        lines = sorted(result.stdout.splitlines())
+        self.assertEqual(len(lines), 4)
+        for rank, line in enumerate(lines):
+            self.assertIn(f"rank {rank} of 4 app 0 nodes 0000 launcher 1 job headrace_", line)
+
+    def test_applications_are_numbered(self):
+        result = run("-n", "1", PROBE, "init", "hello", "finalize", ":", "-n", "2", PROBE, "init", "hello", "finalize")
+        self.assertEqual(sorted(line.split(" nodes")[0] for line in result.stdout.splitlines()),
+                         ["rank 0 of 3 app 0", "rank 1 of 3 app 1", "rank 2 of 3 app 1"])
+
+    def test_many_ranks(self):
+        self.assert_ended(run("-n", "64", PROBE, "init", "exchange", "finalize"), 0)
+
+    def test_alone(self):
+        result = subprocess.run([PROBE, "init", "hello", "exchange", "finalize"], capture_output=True, text=True,
+                                timeout=20, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("rank 0 of 1 app 0 nodes 0 launcher 0", result.stdout)
+
+    def test_a_rank_that_starts_a_program_of_its_own(self):
+        # The inner one must not take the outer launcher's line for its own.
+        result = run("-n", "2", "sh", "-c", f"{MPIEXEC} -n 2 {PROBE} init exchange hello finalize")
+        self.assert_ended(result, 0)
+        self.assertEqual(result.stdout.count("of 2 app 0"), 4)
+
+
+class Output(LaunchTest):
+    def test_lines_stay_whole(self):
+        script = "import sys\nfor i in range(10000): print(sys.argv[1] * 50, i)"
+        result = run("-n", "1", "python3", "-u", "-c", script, "a", ":", "-n", "1", "python3", "-c", script, "b")
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 20000)
+        for letter in "ab":
+            self.assertEqual([line for line in lines if line[0] == letter], [f"{letter * 50} {i}" for i in range(10000)])
+
+    def test_labels(self):
+        result = run("-l", "-n", "2", "sh", "-c", "echo out; echo; echo err >&2; printf last")
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         ["[0] ", "[0] last", "[0] out", "[1] ", "[1] last", "[1] out"])
+        self.assertEqual(sorted(result.stderr.splitlines()), ["[0] err", "[1] err"])
+
+    def test_streams_stay_apart_and_bytes_are_kept(self):
+        result = run("sh", "-c", r"printf 'no newline'; printf 'e\001\n\n' >&2")
+        self.assertEqual((result.stdout, result.stderr), ("no newline", "e\001\n\n"))
+
+    def test_a_slow_reader_gets_everything(self):
+        command = f"{MPIEXEC} -n 2 sh -c 'seq 100000' 2>&1 | (sleep 0.3; wc -l)"
+        self.assertEqual(int(subprocess.check_output(command, shell=True, timeout=60)), 200000)
+
+    def test_a_reader_that_leaves_ends_the_job(self):
+        command = f"{MPIEXEC} -n 2 yes 2>/dev/null | head -n 3"
+        self.assertEqual(subprocess.check_output(command, shell=True, timeout=20), b"y\ny\ny\n")
+
+    def test_standard_input_goes_to_rank_0(self):
+        result = run("-l", "-n", "3", "cat", input="one\ntwo\n")
+        self.assertEqual(result.stdout, "[0] one\n[0] two\n")
+
+    def test_standard_input_is_left_alone_when_nobody_reads_it(self):
+        command = f"printf 'a\\nb\\n' | while read line; do {MPIEXEC} -n 2 true; echo $line; done"
+        self.assertEqual(subprocess.check_output(command, shell=True, timeout=20), b"a\nb\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+"""MPICH's mpiexec starts our programs, ours starts MPICH's.
+
+HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped and say so.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from launching import PROBE, LaunchTest, run
+
+PEERS = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"))
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  int rank, size, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d of %d sum %d\n", rank, size, sum);
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@unittest.skipUnless((PEERS / "bin/mpiexec.hydra").exists() and (PEERS / "bin/mpicc").exists(),
+                     "HEADRACE_PEERS names no environment with the package mpich")
+class Mpich(LaunchTest):
+    def test_its_launcher_starts_our_ranks(self):
+        result = run("-n", "3", PROBE, "init", "hello", "exchange", "finalize", launcher=str(PEERS / "bin/mpiexec.hydra"))
+        self.assert_ended(result, 0)
+        jobs = set()
+        for line in result.stdout.splitlines():
+            self.assertRegex(line, r"rank \d of 3 app 0 nodes 000 launcher 1 job \S+$")
+            jobs.add(line.split(" job ")[1])
+        self.assertEqual((len(result.stdout.splitlines()), len(jobs)), (3, 1), result.stdout)
+
+    def test_its_launcher_hears_our_abort(self):
+        result = run("-n", "2", PROBE, "init", "fence", "abort=7@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))
+        self.assertEqual(result.returncode, 7, result.stderr)
+
+    def test_our_launcher_starts_its_ranks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "program.c"
+            source.write_text(PROGRAM, encoding="ascii")
+            program = f"{folder}/program"
+            subprocess.run([PEERS / "bin/mpicc", source, "-o", program, f"-Wl,-rpath,{PEERS}/lib"], check=True)
+            result = run("-n", "3", program)
+            self.assert_ended(result, 0)
+            self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} of 3 sum 3" for rank in range(3)])
+            self.assert_ended(run("-n", "3", program, "abort"), 7, "rank 1", "MPI_Abort with code 7")
+
+
+if __name__ == "__main__":
+    unittest.main()
