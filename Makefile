@@ -1,0 +1,74 @@
+# The commands of this repository. Each installs what it needs.
+#
+#   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
+#   make test       build with the tests and run them all; ends with the totals
+#   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
+#   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
+#   make format     clang-format over the sources        make format-check   only say what differs
+#   make tidy       clang-tidy over the sources          make clean          remove what all of these made
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BUILD := build/pip
+PEERS := .cache/peers
+RANKS ?= 8
+
+BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev libcli11-dev
+TEST_PACKAGES := libgtest-dev gdb
+# Python of the system needs its own package for virtual environments; others bring it.
+VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
+
+# Same compiler flags everywhere, so that one build directory serves installation and tests.
+SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
+SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
+
+.PHONY: demo test install peers format format-check tidy clean packages test-packages
+.NOTPARALLEL:
+
+packages:
+	@scripts/install-packages.sh $(BUILD_PACKAGES) $(VENV_PACKAGE)
+
+test-packages:
+	@scripts/install-packages.sh $(TEST_PACKAGES)
+
+# The environment with what pyproject.toml needs to build: kept, so that later builds are quick.
+$(VENV)/.ready: pyproject.toml | packages
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python scripts/build-requirements.py pyproject.toml >$(VENV)/requirements.txt
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r $(VENV)/requirements.txt
+	@touch $@
+
+install: packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
+
+demo: install
+	$(VENV)/bin/mpiexec -n $(RANKS) $(BUILD)/bin/halo3d
+
+test: packages test-packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
+
+$(PEERS)/.ready: | packages
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install -q --disable-pip-version-check mpich==5.0.*
+	@touch $@
+
+peers: $(PEERS)/.ready
+
+$(VENV)/.dev: requirements-dev.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+format: $(VENV)/.dev
+	@$(VENV)/bin/clang-format -i $(SOURCES)
+
+format-check: $(VENV)/.dev
+	@$(VENV)/bin/clang-format --dry-run --Werror $(SOURCES)
+
+tidy: $(VENV)/.dev install
+	@git ls-files 'src/*.cpp' 'launcher/*.cpp' | xargs -P "$$(nproc)" -n 4 $(VENV)/bin/clang-tidy -p $(BUILD) --quiet
+
+clean:
+	rm -rf build .venv .cache

@@ -1,0 +1,20 @@
+#!/bin/sh
+# pip install of this tree into a virtual environment, showing the compiler's progress and, on failure, its last words:
+# pip-install.sh <environment> <build directory> [pip options]
+set -u
+environment=$1
+build=$2
+shift 2
+mkdir -p "$build"
+log=$build/pip-install.txt
+
+"$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
+pip=$!
+tail -n +1 -f --pid=$pip "$log" | grep --line-buffered -E '^ *\[[0-9]+/[0-9]+\]|(warning|error):|Headrace:' || true
+wait $pip
+status=$?
+if [ $status != 0 ]; then
+  echo "pip install failed; the end of $log:" >&2
+  tail -n 60 "$log" >&2
+fi
+exit $status
