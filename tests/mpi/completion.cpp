@@ -1,0 +1,195 @@
+// Every way to complete requests (section 3.7.5), with null and inactive ones in between, and what is left of them.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "common/check.hpp"
+
+namespace {
+
+constexpr int kRequests = 12;
+
+struct Batch {
+  std::array<MPI_Request, kRequests> requests;
+  std::array<int, kRequests> values;
+};
+
+// Rank 1 receives; every third request is null, the last one an inactive persistent one.
+void start(const check::Environment& mpi, bool from_any, Batch& batch) {
+  batch.requests.fill(MPI_REQUEST_NULL);
+  batch.values.fill(-1);
+  for (int i = 0; i < kRequests - 1; ++i) {
+    if (i % 3 == 2) continue;
+    auto& request = batch.requests[static_cast<std::size_t>(i)];
+    auto& value = batch.values[static_cast<std::size_t>(i)];
+    if (mpi.rank == 1) {
+      CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, from_any ? MPI_ANY_SOURCE : 0, i, MPI_COMM_WORLD, &request));
+    } else {
+      value = 1000 + i;
+      CHECK_OK(MPI_Isend(&value, 1, MPI_INT, 1, i, MPI_COMM_WORLD, &request));
+    }
+  }
+  CHECK_OK(MPI_Recv_init(&batch.values[kRequests - 1], 1, MPI_INT, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD,
+                         &batch.requests[kRequests - 1]));
+}
+
+void finish(const check::Environment& mpi, Batch& batch) {
+  for (int i = 0; i < kRequests - 1; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    CHECK(batch.requests[at] == MPI_REQUEST_NULL);
+    if (mpi.rank == 1) CHECK_EQ(batch.values[at], i % 3 == 2 ? -1 : 1000 + i);
+  }
+  CHECK(batch.requests[kRequests - 1] != MPI_REQUEST_NULL);  // inactive ones stay
+  CHECK_OK(MPI_Request_free(&batch.requests[kRequests - 1]));
+}
+
+void check_empty(const MPI_Status& status) {
+  CHECK_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
+  CHECK_EQ(status.MPI_TAG, MPI_ANY_TAG);
+  int count = -1, cancelled = 1;
+  CHECK_OK(MPI_Get_count(&status, MPI_INT, &count));
+  CHECK_EQ(count, 0);
+  CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+  CHECK_EQ(cancelled, 0);
+}
+
+void all(const check::Environment& mpi) {
+  Batch batch;
+  start(mpi, false, batch);
+  std::array<MPI_Status, kRequests> statuses;
+  CHECK_OK(MPI_Waitall(kRequests, batch.requests.data(), statuses.data()));
+  for (int i = 0; i < kRequests; ++i) {
+    const auto& status = statuses[static_cast<std::size_t>(i)];
+    if (i % 3 == 2 || i == kRequests - 1) {
+      check_empty(status);
+    } else if (mpi.rank == 1) {
+      CHECK_EQ(status.MPI_SOURCE, 0);
+      CHECK_EQ(status.MPI_TAG, i);
+    }
+  }
+  finish(mpi, batch);
+
+  start(mpi, true, batch);
+  int flag = 0;
+  while (flag == 0) CHECK_OK(MPI_Testall(kRequests, batch.requests.data(), &flag, statuses.data()));
+  finish(mpi, batch);
+}
+
+void any(const check::Environment& mpi) {
+  for (const bool wait : {true, false}) {
+    Batch batch;
+    start(mpi, false, batch);
+    std::array<int, kRequests> seen{};
+    for (int n = 0; n < 8; ++n) {
+      int index = -1, flag = wait ? 1 : 0;
+      MPI_Status status;
+      if (wait) {
+        CHECK_OK(MPI_Waitany(kRequests, batch.requests.data(), &index, &status));
+      } else {
+        while (flag == 0) CHECK_OK(MPI_Testany(kRequests, batch.requests.data(), &index, &flag, &status));
+      }
+      CHECK(index >= 0 && index < kRequests - 1 && index % 3 != 2);
+      CHECK_EQ(seen[static_cast<std::size_t>(index)]++, 0);
+      if (mpi.rank == 1) CHECK_EQ(status.MPI_TAG, index);
+    }
+    int index = 0, flag = 0;
+    MPI_Status status;
+    CHECK_OK(MPI_Waitany(kRequests, batch.requests.data(), &index, &status));  // none is active
+    CHECK_EQ(index, MPI_UNDEFINED);
+    check_empty(status);
+    CHECK_OK(MPI_Testany(kRequests, batch.requests.data(), &index, &flag, &status));
+    CHECK_EQ(flag, 1);
+    CHECK_EQ(index, MPI_UNDEFINED);
+    check_empty(status);
+    finish(mpi, batch);
+  }
+}
+
+void some(const check::Environment& mpi) {
+  for (const bool wait : {true, false}) {
+    Batch batch;
+    start(mpi, true, batch);
+    int completed = 0;
+    while (completed < 8) {
+      int count = 0;
+      std::array<int, kRequests> indices;
+      std::array<MPI_Status, kRequests> statuses;
+      if (wait) {
+        CHECK_OK(MPI_Waitsome(kRequests, batch.requests.data(), &count, indices.data(), statuses.data()));
+        CHECK(count > 0);
+      } else {
+        CHECK_OK(MPI_Testsome(kRequests, batch.requests.data(), &count, indices.data(), statuses.data()));
+      }
+      CHECK(count >= 0 && count <= 8 - completed);
+      for (int c = 0; c < count; ++c) {
+        const int index = indices[static_cast<std::size_t>(c)];
+        CHECK(batch.requests[static_cast<std::size_t>(index)] == MPI_REQUEST_NULL);
+        if (mpi.rank == 1) CHECK_EQ(statuses[static_cast<std::size_t>(c)].MPI_TAG, index);
+      }
+      completed += count;
+    }
+    int count = 0;
+    std::array<int, kRequests> indices;
+    CHECK_OK(MPI_Waitsome(kRequests, batch.requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE));
+    CHECK_EQ(count, MPI_UNDEFINED);
+    CHECK_OK(MPI_Testsome(kRequests, batch.requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE));
+    CHECK_EQ(count, MPI_UNDEFINED);
+    finish(mpi, batch);
+  }
+}
+
+void null_ones() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int flag = 0, index = 0;
+  CHECK_OK(MPI_Wait(&request, &status));
+  check_empty(status);
+  CHECK_OK(MPI_Test(&request, &flag, &status));
+  CHECK_EQ(flag, 1);
+  check_empty(status);
+  CHECK_OK(MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE));
+  CHECK_OK(MPI_Waitany(0, nullptr, &index, MPI_STATUS_IGNORE));
+  CHECK_EQ(index, MPI_UNDEFINED);
+  CHECK_OK(MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE));
+  CHECK_EQ(flag, 1);
+}
+
+// MPI_Request_get_status looks without taking; MPI_Request_free lets a started send go on by itself.
+void status_and_free(const check::Environment& mpi) {
+  constexpr int kLength = 100000;
+  std::vector<int> data(kLength, 5);
+  MPI_Request request;
+  if (mpi.rank == 0) {
+    CHECK_OK(MPI_Isend(data.data(), kLength, MPI_INT, 1, 1, MPI_COMM_WORLD, &request));
+    CHECK_OK(MPI_Request_free(&request));
+    CHECK(request == MPI_REQUEST_NULL);
+    CHECK_OK(MPI_Recv(nullptr, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // it has arrived
+  } else if (mpi.rank == 1) {
+    data.assign(kLength, 0);
+    CHECK_OK(MPI_Irecv(data.data(), kLength, MPI_INT, 0, 1, MPI_COMM_WORLD, &request));
+    int flag = 0;
+    MPI_Status status;
+    while (flag == 0) CHECK_OK(MPI_Request_get_status(request, &flag, &status));
+    CHECK(request != MPI_REQUEST_NULL);
+    int count = 0;
+    CHECK_OK(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK_EQ(count, kLength);
+    CHECK_EQ(std::count(data.begin(), data.end(), 5), kLength);
+    CHECK_OK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+    CHECK_EQ(flag, 1);
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Send(nullptr, 0, MPI_INT, 0, 2, MPI_COMM_WORLD));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const check::Environment mpi(&argc, &argv, 2);
+  null_ones();
+  if (mpi.rank > 1) return 0;
+  all(mpi);
+  any(mpi);
+  some(mpi);
+  status_and_free(mpi);
+}
