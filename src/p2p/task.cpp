@@ -68,7 +68,7 @@ void abandon(Request** requests, int count) noexcept {
 
 }  // namespace detail
 
-bool Task::advance() {
+bool Task::advance(bool* resumed) {
   if (done()) return true;
   for (;;) {
     Promise* parent = nullptr;
@@ -80,6 +80,7 @@ bool Task::advance() {
     const Handle frame = Handle::from_promise(*leaf);
     if (!frame.done()) {
       if (!leaf->ready()) return false;
+      if (resumed != nullptr) *resumed = true;
       frame.resume();
       if (!frame.done()) continue;
     }
@@ -115,7 +116,7 @@ class TaskState final : public RequestState {
   [[nodiscard]] const char* what() const noexcept override { return resources_ ? resources_->what() : "task"; }
 
   void launch(Task task);
-  // True when it finished; then the request may be gone.
+  // True when it moved. When it finished, the request may be gone with it.
   bool advance();
 
   Link link_;
@@ -155,7 +156,8 @@ void TaskState::finish() {
 }
 
 bool TaskState::advance() {
-  if (!task_.advance()) return false;
+  bool moved = false;
+  if (!task_.advance(&moved)) return moved;
   TaskStates::remove(*this);
   finish();
   release(&request_);

@@ -69,7 +69,8 @@ class [[nodiscard]] Task {
   // True for an empty task, too.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
   // Resumes it as often as what it waits for is complete; true when it is done. Makes no progress of its own.
-  bool advance();
+  // *resumed (may be null) is set when it was resumed at all.
+  bool advance(bool* resumed = nullptr);
   // Valid once done.
   [[nodiscard]] Status result() const noexcept;
 

@@ -1,0 +1,151 @@
+// The selection table and the registry it names.
+#include "coll/select.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "base/knobs.hpp"
+
+namespace hr::coll {
+namespace {
+
+class SelectTest : public ::testing::Test {
+ protected:
+  void SetUp() override { reset_selection(); }
+  void TearDown() override {
+    ASSERT_TRUE(set_knob("coll_force", ""));
+    reset_selection();
+  }
+};
+
+Query query(Operation operation, std::size_t bytes, int ranks) {
+  Query made;
+  made.operation = operation;
+  made.bytes = bytes;
+  made.ranks = ranks;
+  return made;
+}
+
+std::string chosen(const Query& made) {
+  const Algorithm* algorithm = select(made);
+  return algorithm == nullptr ? "" : algorithm->name;
+}
+
+TEST_F(SelectTest, EveryRowNamesAnAlgorithmOfItsOperation) {
+  for (const SelectionRow& row : default_rows()) {
+    EXPECT_NE(find_algorithm(row.operation, row.algorithm), nullptr) << name(row.operation) << ' ' << row.algorithm;
+  }
+}
+
+TEST_F(SelectTest, EveryOperationEndsWithARowForAllSizes) {
+  std::set<Operation> covered;
+  for (const SelectionRow& row : default_rows()) {
+    const bool all = row.max_bytes == static_cast<std::size_t>(-1) && row.max_ranks == 0x7fffffff;
+    EXPECT_FALSE(covered.contains(row.operation)) << name(row.operation) << ": a row after one that covers all";
+    if (all) covered.insert(row.operation);
+  }
+  EXPECT_EQ(covered.size(), static_cast<std::size_t>(kOperations));
+}
+
+TEST_F(SelectTest, NamesAreUniqueWithinAnOperation) {
+  std::set<std::string> names;
+  for (const Algorithm* algorithm : algorithms()) {
+    for (int i = 0; i < kOperations; ++i) {
+      const auto operation = static_cast<Operation>(i);
+      if ((algorithm->operations & serves(operation)) == 0) continue;
+      EXPECT_TRUE(names.insert(std::string(name(operation)) + ':' + algorithm->name).second) << algorithm->name;
+    }
+  }
+}
+
+// Whatever a process may ask for has an algorithm.
+TEST_F(SelectTest, EveryQueryIsServed) {
+  for (int i = 0; i < kOperations; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const bool neighborhood = operation >= Operation::kNeighborAllgather;
+    const bool scan = operation == Operation::kScan || operation == Operation::kExscan;
+    for (const std::size_t bytes : {0, 1, 4096, 1 << 30}) {
+      for (const int ranks : {1, 2, 7, 4096}) {
+        for (const bool commutative : {false, true}) {
+          for (const bool inter : {false, true}) {
+            for (const bool in_place : {false, true}) {
+              if (inter && (in_place || neighborhood || scan)) continue;
+              Query made = query(operation, bytes, ranks);
+              made.commutative = commutative;
+              made.inter = inter;
+              made.in_place = in_place;
+              const Algorithm* algorithm = select(made);
+              ASSERT_NE(algorithm, nullptr) << name(operation) << ' ' << bytes << ' ' << ranks;
+              EXPECT_TRUE(algorithm->probe(made));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(SelectTest, TheTableChoosesBySizeAndRanks) {
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 8, 4)), "recursive_doubling");
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 1 << 20, 4)), "ring");
+  EXPECT_EQ(chosen(query(Operation::kBcast, 1 << 20, 2)), "binomial");
+  EXPECT_EQ(chosen(query(Operation::kBcast, 1 << 20, 3)), "scatter_ring");
+}
+
+TEST_F(SelectTest, ARowWhoseProbeFailsIsPassedOver) {
+  Query made = query(Operation::kAllreduce, 1 << 20, 4);
+  made.commutative = false;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.inter = true;
+  EXPECT_EQ(chosen(made), "linear");
+}
+
+TEST_F(SelectTest, TheKnobGoesBeforeTheTable) {
+  ASSERT_TRUE(set_knob("coll_force", "allreduce:linear,bcast:scatter_ring"));
+  reset_selection();
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 8, 4)), "linear");
+  EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "scatter_ring");
+  EXPECT_EQ(chosen(query(Operation::kAllgather, 8, 2)), "bruck");
+}
+
+TEST_F(SelectTest, AForcedAlgorithmThatDoesNotApplyIsPassedOver) {
+  ASSERT_TRUE(set_knob("coll_force", "allreduce:ring"));
+  reset_selection();
+  Query made = query(Operation::kAllreduce, 8, 4);
+  made.commutative = false;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+}
+
+TEST_F(SelectTest, AWrongEntryOfTheKnobIsNamed) {
+  ASSERT_TRUE(set_knob("coll_force", "allreduce:nonsense,bcast:linear"));
+  reset_selection();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "linear");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("allreduce:nonsense"), std::string::npos);
+}
+
+TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
+  const SelectionRow rows[] = {
+      {Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "ring"},
+      {Operation::kBcast, static_cast<std::size_t>(-1), 8, SelectionRow::Memory::kDevice, "linear"},
+  };
+  ASSERT_TRUE(use_rows(rows).ok());
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 100, 8)), "ring");
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 101, 8)), "recursive_doubling");
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 100, 9)), "recursive_doubling");
+  Query made = query(Operation::kBcast, 8, 4);
+  EXPECT_EQ(chosen(made), "binomial");
+  made.memory = mem::Kind::kDevice;
+  EXPECT_EQ(chosen(made), "linear");
+}
+
+TEST_F(SelectTest, TunedRowsWithAWrongNameAreRefused) {
+  const SelectionRow rows[] = {{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "binomial"}};
+  EXPECT_EQ(use_rows(rows), Status(Errc::kArg));
+  EXPECT_NE(take_detail().find("binomial"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hr::coll
