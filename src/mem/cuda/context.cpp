@@ -212,6 +212,24 @@ Staging::~Staging() {
   }
 }
 
+Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size) {
+  context_ = context.handle();
+  id_ = context.id();
+  HR_CUDA(context.device(), memory_allocate, (&address_, size), "%zu bytes to stay on the device", size);
+  HR_CUDA(context.device(), copy_async, (address_, reinterpret_cast<std::uintptr_t>(bytes), size, context.stream()),
+          "%zu bytes from %p to the device", size, bytes);
+  return context.synchronize("a copy to the device");
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  std::uint64_t id = 0;
+  if (address_ == 0 || !current_id(context_, &id) || id != id_) return;
+  if (driver().context_push(context_) != kSuccess) return;
+  (void)driver().memory_free(address_);
+  ContextHandle popped = nullptr;
+  (void)driver().context_pop(&popped);
+}
+
 std::size_t staging_piece() noexcept {
   // The largest power of two within the bound: a piece then fits a cached buffer exactly.
   std::size_t piece = 65536;

@@ -112,6 +112,29 @@ class Staging {
   Context::Buffer buffer_;
 };
 
+// Device memory that lives as long as its owner wants, also beyond the context: freed in its context if that is still
+// the same one, else gone with it. Movable.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : context_(other.context_), id_(other.id_), address_(std::exchange(other.address_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&&) = delete;
+  ~DeviceBuffer();
+
+  // Allocates and fills from host memory; the copy is done on return. The context must be current.
+  Status fill(Context& context, const void* bytes, std::size_t size);
+  [[nodiscard]] bool belongs_to(const Context& context) const noexcept {
+    return address_ != 0 && context_ == context.handle() && id_ == context.id();
+  }
+  [[nodiscard]] DeviceAddress address() const noexcept { return address_; }
+
+ private:
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  DeviceAddress address_ = 0;
+};
+
 // The largest piece that a transfer stages at a time.
 std::size_t staging_piece() noexcept;
 

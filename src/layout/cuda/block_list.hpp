@@ -1,0 +1,40 @@
+// BlockList: a layout's block list as the copy kernels read it, resident on the devices that have used it.
+//
+// Offsets are kept relative to the first block, so that types with absolute addresses (MPI_BOTTOM) need no addresses in
+// device memory. An index gives, for each 2^index_shift packed bytes, the block that holds the first of them: a kernel
+// thread then searches a block or two.
+//
+// Owner: Layout::device, one for each layout; made at the layout's first use on a device, freed with it (device by
+// device, where the context is still there). Threads: under the library lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.hpp"
+#include "layout/canonical.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::layout::cuda {
+
+class BlockList final : public DeviceMetadata {
+ public:
+  struct Resident {
+    mem::cuda::DeviceAddress blocks = 0;  // kernels::ListedBlock[]
+    mem::cuda::DeviceAddress index = 0;   // std::uint32_t[]
+    std::uint32_t index_shift = 0;
+  };
+  // The lists of this layout in this context (which must be current), copied there at first use.
+  static Status of(const Layout& layout, mem::cuda::Context& context, Resident* resident);
+
+ private:
+  struct Copy {
+    mem::cuda::DeviceBuffer memory;
+    Resident resident;
+  };
+  static Status upload(const Layout& layout, mem::cuda::Context& context, Copy* copy);
+
+  std::vector<Copy> copies_;
+};
+
+}  // namespace hr::layout::cuda

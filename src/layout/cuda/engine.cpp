@@ -1,0 +1,154 @@
+#include "layout/cuda/engine.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "layout/cuda/by_copy_engine.hpp"
+#include "layout/cuda/side.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::layout::cuda {
+namespace {
+
+using mem::cuda::Context;
+using mem::cuda::Current;
+using mem::cuda::DeviceAddress;
+using mem::cuda::Staging;
+
+// A staged piece starts at the packed offset's own remainder, so that wide accesses meet on both sides.
+constexpr std::size_t kPhase = 16;
+
+DeviceAddress device_address(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// The largest piece such that a piece and its phase fill a staging buffer; a multiple of the phase, so that every
+// piece has the phase of the first.
+std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::cuda::staging_piece() - kPhase); }
+
+// Takes the context, makes sure of its kernels, and runs `work(context, staging address, piece)` for each piece.
+// `launched` stays false, and nothing has been done, where there are no kernels.
+template <class Work>
+Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* launched, const Work& work) {
+  *launched = false;
+  Context* context = nullptr;
+  HR_TRY(Context::of(view.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  const std::size_t piece = piece_of(bytes);
+  Staging staging;
+  HR_TRY(staging.take(*context, piece + kPhase));
+  const DeviceAddress packed = staging.address() + offset % kPhase;
+  for (std::size_t done = 0; done < bytes; done += piece) {
+    HR_TRY(work(*context, packed, done, std::min(piece, bytes - done), launched));
+    if (!*launched) return kOk;
+  }
+  return context->synchronize("packing");
+}
+
+// From one device to another that it cannot reach: packed there, copied, unpacked here; never through the host.
+Status copy_staged(const View& from, Context& from_context, const View& to, Context& to_context, std::size_t bytes,
+                   bool* launched) {
+  const std::size_t piece = piece_of(bytes);
+  HR_TRY(to_context.order_after(from_context));
+  Current outer(from_context);
+  HR_TRY(outer.status());
+  Staging packed;
+  HR_TRY(packed.take(from_context, piece));
+  Current current(to_context);
+  HR_TRY(current.status());
+  Staging arrived;
+  HR_TRY(arrived.take(to_context, piece));
+  for (std::size_t done = 0; done < bytes; done += piece) {
+    const std::size_t length = std::min(piece, bytes - done);
+    {
+      Current packing(from_context);
+      HR_TRY(packing.status());
+      // `piece` is a multiple of the phase: each piece starts at remainder 0.
+      HR_TRY(launch_copy(from_context, SideSource::of(from), SideSource::packed(packed.address()), done, length, launched));
+      if (!*launched) return kOk;
+      HR_TRY(from_context.synchronize("packing"));
+    }
+    HR_CUDA(to_context.device(), copy_peer_async,
+            (arrived.address(), to_context.handle(), packed.address(), from_context.handle(), length, to_context.stream()),
+            "%zu packed bytes from device %d", length, from_context.device());
+    HR_TRY(launch_copy(to_context, SideSource::packed(arrived.address()), SideSource::of(to), done, length, launched));
+    if (!*launched) return kOk;
+    HR_TRY(to_context.synchronize("unpacking"));
+  }
+  return kOk;
+}
+
+// Without kernels: through host memory.
+Status copy_through_host(const View& from, const View& to, std::size_t bytes) {
+  const std::size_t piece = std::min(bytes, mem::cuda::staging_piece());
+  const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[piece]);
+  if (host == nullptr) return fail(Errc::kNoMem, "no memory for %zu bytes to stage a copy through", piece);
+  for (std::size_t done = 0; done < bytes; done += piece) {
+    const std::size_t length = std::min(piece, bytes - done);
+    HR_TRY(layout::pack(from, done, length, host.get()));
+    HR_TRY(layout::unpack(to, done, length, host.get()));
+  }
+  return kOk;
+}
+
+// May one kernel touch both sides? Access to a peer's pool or VMM memory is for its owner to give, so it is not
+// assumed.
+bool reachable(Context& from_context, const View& to, Context& to_context) {
+  if (&from_context == &to_context) return true;
+  return to.where.context != nullptr && from_context.can_access(to_context);
+}
+
+}  // namespace
+
+Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host) {
+  bool launched = false;
+  HR_TRY(in_pieces(from, offset, bytes, &launched,
+                   [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
+                     HR_TRY(launch_copy(context, SideSource::of(from), SideSource::packed(packed), offset + done, length,
+                                        started));
+                     if (!*started) return kOk;
+                     HR_CUDA(context.device(), copy_async,
+                             (device_address(to_host + done), packed, length, context.stream()),
+                             "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
+                     return kOk;
+                   }));
+  return launched ? kOk : pack_by_copy_engine(from, offset, bytes, to_host);
+}
+
+Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host) {
+  bool launched = false;
+  HR_TRY(in_pieces(to, offset, bytes, &launched,
+                   [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
+                     HR_CUDA(context.device(), copy_async,
+                             (packed, device_address(from_host + done), length, context.stream()),
+                             "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
+                     return launch_copy(context, SideSource::packed(packed), SideSource::of(to), offset + done, length,
+                                        started);
+                   }));
+  return launched ? kOk : unpack_by_copy_engine(to, offset, bytes, from_host);
+}
+
+Status copy(const View& from, const View& to) {
+  const std::size_t bytes = std::min(from.packed, to.packed);
+  Context* from_context = nullptr;
+  Context* to_context = nullptr;
+  HR_TRY(Context::of(from.where, &from_context));
+  HR_TRY(Context::of(to.where, &to_context));
+  bool launched = false;
+  {
+    Current current(*from_context);
+    HR_TRY(current.status());
+    if (reachable(*from_context, to, *to_context)) {
+      // On the sender's side: stores to a peer need not wait for an answer, loads do.
+      HR_TRY(from_context->order_after(*to_context));
+      HR_TRY(launch_copy(*from_context, SideSource::of(from), SideSource::of(to), 0, bytes, &launched));
+      if (launched) return from_context->synchronize("a copy");
+    } else {
+      HR_TRY(copy_staged(from, *from_context, to, *to_context, bytes, &launched));
+      if (launched) return kOk;
+    }
+  }
+  return copy_through_host(from, to, bytes);
+}
+
+}  // namespace hr::layout::cuda

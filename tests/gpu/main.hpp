@@ -1,0 +1,27 @@
+// The main() of GPU test programs: says which device they run on, and skips the tests of devices where there is none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "device_memory.hpp"
+
+namespace hr::test {
+
+// Base of fixtures that need a device; device 0 is selected.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!gpu::available()) GTEST_SKIP() << "no CUDA device";
+    gpu::select(0);
+  }
+};
+
+inline int run_gpu_tests(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace hr::test

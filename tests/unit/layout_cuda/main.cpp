@@ -1,0 +1,3 @@
+#include "main.hpp"
+
+int main(int argc, char** argv) { return hr::test::run_gpu_tests(argc, argv); }

@@ -1,0 +1,137 @@
+// What kind of memory an address is.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "main.hpp"
+#include "mem/mem.hpp"
+
+namespace hr::mem {
+namespace {
+
+using test::DeviceMemory;
+using test::MemoryKind;
+using Classify = test::GpuTest;
+
+Location where(const void* address) {
+  Location location;
+  const Status status = classify(address, &location);
+  EXPECT_TRUE(status.ok()) << take_detail();
+  return location;
+}
+
+TEST_F(Classify, EveryKind) {
+  for (const MemoryKind kind : test::kAllKinds) {
+    SCOPED_TRACE(kind);
+    DeviceMemory memory(100000, kind);
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{99999}}) {
+      const Location location = where(memory.bytes() + offset);
+      switch (kind) {
+        case MemoryKind::kHost:
+          EXPECT_EQ(location.kind, Kind::kHost);
+          EXPECT_FALSE(location.pinned);
+          break;
+        case MemoryKind::kHostRegistered:
+          EXPECT_EQ(location.kind, Kind::kHost);
+          EXPECT_TRUE(location.pinned);
+          break;
+        case MemoryKind::kManaged:
+          EXPECT_EQ(location.kind, Kind::kManaged);
+          break;
+        default:
+          EXPECT_EQ(location.kind, Kind::kDevice);
+          EXPECT_EQ(location.device, 0);
+          EXPECT_LE(location.base, reinterpret_cast<std::uintptr_t>(memory.get()));
+          EXPECT_GE(location.base + location.bytes, reinterpret_cast<std::uintptr_t>(memory.get()) + 100000);
+      }
+      EXPECT_EQ(location.is_device(), !memory.cpu_accessible());
+    }
+  }
+}
+
+TEST_F(Classify, PoolAndVmmHaveNoContext) {
+  DeviceMemory plain(4096, MemoryKind::kDevice);
+  DeviceMemory pool(4096, MemoryKind::kPool);
+  DeviceMemory vmm(4096, MemoryKind::kVmm);
+  EXPECT_NE(where(plain.get()).context, nullptr);
+  EXPECT_EQ(where(pool.get()).context, nullptr);
+  EXPECT_EQ(where(vmm.get()).context, nullptr);
+}
+
+TEST_F(Classify, HostMemoryOfEverySort) {
+  static int in_data = 1;
+  int on_stack = 2;
+  std::vector<char> on_heap(10);
+  for (const void* address : {static_cast<const void*>(&in_data), static_cast<const void*>(&on_stack),
+                              static_cast<const void*>(on_heap.data()), static_cast<const void*>(nullptr),
+                              reinterpret_cast<const void*>(std::uintptr_t{16})}) {
+    const Location location = where(address);
+    EXPECT_EQ(location.kind, Kind::kHost);
+    EXPECT_FALSE(location.pinned);
+  }
+}
+
+TEST_F(Classify, SecondDevice) {
+  if (gpu::device_count() < 2) GTEST_SKIP() << "one device";
+  for (const MemoryKind kind : test::kDeviceKinds) {
+    DeviceMemory memory(4096, kind, 1);
+    EXPECT_EQ(where(memory.get()).device, 1) << kind;
+  }
+}
+
+TEST_F(Classify, FromAThreadThatNeverTouchedCuda) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  Location location;
+  std::thread([&] { location = where(memory.get()); }).join();
+  EXPECT_TRUE(location.is_device());
+}
+
+TEST_F(Classify, FreedMemoryIsNoDeviceMemory) {
+  void* address = gpu::allocate(1 << 20);
+  EXPECT_TRUE(where(address).is_device());
+  gpu::free(address);
+  EXPECT_FALSE(where(address).is_device());
+}
+
+TEST_F(Classify, ReusedAddressHasAnotherId) {
+  void* address = gpu::allocate(1 << 20);
+  const Location before = where(address);
+  gpu::free(address);
+  void* again = gpu::allocate(1 << 20);
+  const Location after = where(again);
+  EXPECT_NE(before.id, after.id);
+  gpu::free(again);
+}
+
+TEST_F(Classify, RangeMustStayInsideTheAllocation) {
+  DeviceMemory memory(8 << 20, MemoryKind::kDevice);
+  const Location location = where(memory.get());
+  EXPECT_TRUE(check_range(memory.get(), memory.size(), location).ok());
+  EXPECT_TRUE(check_range(memory.bytes() + location.bytes - 1, 1, location).ok());
+  const Status status = check_range(memory.bytes() + 4096, location.bytes, location);
+  EXPECT_EQ(status.errc(), Errc::kBuffer);
+  const std::string text = take_detail();
+  char pointer[32];
+  std::snprintf(pointer, sizeof pointer, "%p", static_cast<void*>(memory.bytes() + 4096));
+  EXPECT_NE(text.find(pointer), std::string::npos) << text;
+  EXPECT_NE(text.find(std::to_string(location.bytes)), std::string::npos) << text;
+  EXPECT_NE(text.find("device 0"), std::string::npos) << text;
+}
+
+TEST_F(Classify, RangeOverSeveralMappings) {
+  DeviceMemory memory(std::size_t{9} << 20, MemoryKind::kVmm);  // several physical chunks on either driver
+  const Location location = where(memory.get());
+  EXPECT_TRUE(check_range(memory.get(), memory.size(), location).ok()) << take_detail();
+  EXPECT_FALSE(check_range(memory.get(), std::size_t{1} << 40, location).ok());
+  (void)take_detail();
+}
+
+TEST_F(Classify, CpuAccessToDeviceMemoryFaults) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  volatile char* stray = static_cast<volatile char*>(memory.get());
+  EXPECT_DEATH(*stray = 1, "");
+}
+
+}  // namespace
+}  // namespace hr::mem

@@ -1,0 +1,124 @@
+// What the library keeps in a program's contexts, and when they go.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "main.hpp"
+#include "mem/cuda/context.hpp"
+#include "mem/mem.hpp"
+
+namespace hr::mem {
+namespace {
+
+using test::DeviceMemory;
+using test::MemoryKind;
+using Contexts = test::GpuTest;
+
+template <class Function>
+Function* driver_function(const char* symbol) {
+  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  return reinterpret_cast<Function*>(::dlsym(library, symbol));
+}
+
+Location where(const void* address) {
+  Location location;
+  EXPECT_TRUE(classify(address, &location).ok()) << take_detail();
+  return location;
+}
+
+void expect_working(const void* address, const Location& location) {
+  std::vector<std::byte> host(100);
+  EXPECT_TRUE(copy(host.data(), Location{}, address, location, 100).ok()) << take_detail();
+}
+
+TEST_F(Contexts, AllocatesLikeAnotherBuffer) {
+  for (const MemoryKind kind : test::kDeviceKinds) {
+    DeviceMemory memory(4096, kind, gpu::device_count() - 1);
+    void* made = nullptr;
+    ASSERT_TRUE(allocate_like(where(memory.get()), 10000, &made).ok()) << take_detail();
+    EXPECT_EQ(where(made).device, memory.device());
+    EXPECT_TRUE(free_like(where(memory.get()), made).ok()) << take_detail();
+    EXPECT_FALSE(where(made).is_device());
+  }
+}
+
+TEST_F(Contexts, ExhaustedMemorySaysSo) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  void* made = nullptr;
+  EXPECT_EQ(allocate_like(where(memory.get()), std::size_t{1} << 50, &made).errc(), Errc::kNoMem);
+  const std::string text = take_detail();
+  EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
+}
+
+TEST_F(Contexts, WorksAgainAfterShutdown) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  DeviceMemory pool(4096, MemoryKind::kPool);
+  for (int round = 0; round < 3; ++round) {
+    expect_working(memory.get(), where(memory.get()));
+    expect_working(pool.get(), where(pool.get()));
+    shutdown();
+  }
+}
+
+TEST_F(Contexts, MemoryOfAContextThatIsNotThePrimary) {
+  auto* create = driver_function<int(void**, unsigned, int)>("cuCtxCreate_v2");
+  auto* destroy = driver_function<int(void*)>("cuCtxDestroy_v2");
+  void* mine = nullptr;
+  ASSERT_EQ(create(&mine, 0, 0), 0);
+  void* memory = gpu::allocate(4096);
+  const Location location = where(memory);
+  EXPECT_EQ(location.context, mine);
+  gpu::select(0);  // another context is current now
+  expect_working(memory, location);
+  // Between two contexts of one device.
+  DeviceMemory primary(4096, MemoryKind::kDevice);
+  EXPECT_TRUE(copy(memory, location, primary.get(), where(primary.get()), 4096).ok()) << take_detail();
+  ASSERT_EQ(destroy(mine), 0);
+  std::vector<std::byte> host(16);
+  EXPECT_FALSE(copy(host.data(), Location{}, memory, location, 16).ok());
+  EXPECT_NE(take_detail().find("destroyed"), std::string::npos);
+  gpu::detail::allocations().erase(memory);  // gone with its context
+  gpu::select(0);
+}
+
+// cudaDeviceReset: the primary context is destroyed and made anew, perhaps at the same address.
+TEST_F(Contexts, SurvivesAResetOfTheDevice) {
+  auto* reset = driver_function<int(int)>("cuDevicePrimaryCtxReset_v2");
+  {
+    DeviceMemory memory(4096, MemoryKind::kDevice);
+    expect_working(memory.get(), where(memory.get()));
+  }
+  ASSERT_EQ(reset(0), 0);
+  gpu::detail::driver().contexts[0] = nullptr;  // retain it anew
+  gpu::select(0);
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  expect_working(memory.get(), where(memory.get()));
+  DeviceMemory pool(4096, MemoryKind::kPool);
+  expect_working(pool.get(), where(pool.get()));
+}
+
+TEST_F(Contexts, StagingIsReused) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  cuda::Context* context = nullptr;
+  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok());
+  cuda::Current current(*context);
+  ASSERT_TRUE(current.status().ok());
+  cuda::DeviceAddress first = 0;
+  {
+    cuda::Staging staging;
+    ASSERT_TRUE(staging.take(*context, 100000).ok());
+    first = staging.address();
+    cuda::Staging another;
+    ASSERT_TRUE(another.take(*context, 100000).ok());
+    EXPECT_NE(another.address(), first);
+  }
+  cuda::Staging again;
+  ASSERT_TRUE(again.take(*context, 120000).ok());
+  cuda::Staging other;
+  ASSERT_TRUE(other.take(*context, 120000).ok());
+  EXPECT_TRUE(again.address() == first || other.address() == first);
+}
+
+}  // namespace
+}  // namespace hr::mem
