@@ -143,7 +143,10 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
   }
 }
 
-void release_context(std::uint32_t context) noexcept { free_mask().set(context / kContextSpacing, true); }
+void release_context(std::uint32_t context) noexcept {
+  const std::uint32_t number = context / kContextSpacing;
+  if (number > kSelfNumber) free_mask().set(number, true);
+}
 
 int contexts_in_use() noexcept { return free_mask().used(); }
 

@@ -39,7 +39,7 @@ struct Agreement {
 // Errors: MPI_ERR_OTHER when no number is free with all members; those of p2p.
 p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
-// Gives a context back.
+// Gives a context back. Those that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
 // How many numbers are taken by this process; for tests and leak reports.
 [[nodiscard]] int contexts_in_use() noexcept;
