@@ -94,5 +94,6 @@ function(hr_fatbin name)
     # A misaligned access ends the program here as it does on the device.
     target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error)
     set_target_properties(${name}_host_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_FAKE_CUDA_DIR})
+    set_property(GLOBAL APPEND PROPERTY HR_HOST_KERNELS ${name}_host_kernels)
   endif()
 endfunction()

@@ -142,6 +142,38 @@ TEST_F(Shapes, TypeFreedAndMadeAgain) {
   }
 }
 
+TEST_F(Shapes, MoreElementsThanFit31Bits) {
+  // The same few bytes again and again (stride 0), so that little memory holds a packed form of 5 GiB.
+  const Count lengths[] = {1, 2, 1, 1};
+  const Count displacements[] = {7, 0, 30, 11};
+  for (const bool regular : {true, false}) {
+    Ref<Datatype> inner;
+    Ref<Datatype> type;
+    Datatype& byte = *predefined_type(abi::kByte);
+    if (regular) {
+      ASSERT_TRUE(make_vector(5, 1, 3, byte, CallForm::kLarge, &inner).ok());
+    } else {
+      ASSERT_TRUE(make_indexed(4, lengths, displacements, byte, CallForm::kLarge, &inner).ok());
+    }
+    ASSERT_TRUE(make_hvector(Count{1} << 30, 1, 0, *inner, CallForm::kLarge, &type).ok());
+    type = committed(kOk, type);
+    DeviceMemory device(64, MemoryKind::kDevice);
+    const std::vector<std::byte> content = numbered(64);
+    device.write(content);
+    View view;
+    ASSERT_TRUE(make_view(device.get(), 1, *type, &view).ok()) << take_detail();
+    ASSERT_EQ(view.packed, std::size_t{5} << 30);
+    const std::size_t positions[2][5] = {{7, 0, 1, 30, 11}, {0, 3, 6, 9, 12}};
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1} << 31, (std::size_t{1} << 32) - 50, view.packed - 101}) {
+      std::vector<std::byte> packed(101);
+      ASSERT_TRUE(pack(view, offset, packed.size(), packed.data()).ok()) << take_detail();
+      for (std::size_t i = 0; i < packed.size(); ++i) {
+        ASSERT_EQ(packed[i], content[positions[regular ? 1 : 0][(offset + i) % 5]]) << offset << " + " << i;
+      }
+    }
+  }
+}
+
 TEST_F(Shapes, AbsoluteAddresses) {
   // MPI_BOTTOM and addresses of device memory.
   DeviceMemory device(1 << 16, MemoryKind::kDevice);

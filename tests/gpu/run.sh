@@ -1,0 +1,80 @@
+#!/bin/bash
+# Runs every GPU test on the hardware of this machine and prints a summary; the log is what docs/gpu-validation.md quotes.
+#
+#   tests/gpu/run.sh BUILD_DIR [LOG_DIR]
+#
+# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries travel. What is
+# missing there (an MPI program, mpiexec) is named as skipped. Exit code: the number of failed tests.
+# The fake driver is never used: LD_LIBRARY_PATH loses its directory.
+set -u
+build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd)
+logs=${2:-$build/gpu_logs}
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+summary=()
+
+# Where a moved build keeps its shared library (its run path is that of the machine it was built on).
+library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit 2>/dev/null)
+unset LD_LIBRARY_PATH
+[ -n "$library" ] && export LD_LIBRARY_PATH=$(dirname "$library")
+mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit 2>/dev/null)
+
+run() {  # run NAME SECONDS COMMAND...
+  local name=$1 limit=$2 status start
+  shift 2
+  start=$SECONDS
+  timeout -k 5 "$limit" "$@" >"$logs/$name.log" 2>&1
+  status=$?
+  if [ $status -eq 0 ]; then
+    passed=$((passed + 1))
+    summary+=("pass  $name  $((SECONDS - start)) s  $(grep -E 'PASSED|SKIPPED' "$logs/$name.log" | tr '\n' ' ' | cut -c1-80)")
+  else
+    failed=$((failed + 1))
+    summary+=("FAIL  $name  exit $status")
+    echo "--- $name failed (exit $status): $*"
+    tail -n 40 "$logs/$name.log"
+  fi
+}
+
+ranks() {  # ranks NAME N SECONDS PROGRAM ARGS...
+  local name=$1 count=$2 limit=$3 program=$4
+  shift 4
+  if [ -z "$mpiexec" ] || [ ! -x "$program" ]; then
+    skipped=$((skipped + 1))
+    summary+=("skip  $name: no $( [ -z "$mpiexec" ] && echo mpiexec || basename "$program") in $build")
+    return
+  fi
+  run "$name" "$limit" "$mpiexec" -n "$count" "$program" "$@"
+}
+
+echo "host $(hostname), $(nproc) cores, $(ldd --version | head -1)"
+nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
+nvidia-smi topo -m 2>/dev/null | head -8
+
+# In one process: memory kinds, copies, the device engine; with kernels and without.
+for program in "$build"/gpu_tests/unit_*; do
+  [ -x "$program" ] || continue
+  name=$(basename "$program")
+  run "$name" 300 "$program"
+  HEADRACE_CUDA_KERNELS=off run "${name}_copy_engine" 300 "$program"
+done
+
+# Several ranks, sharing the devices of the machine round robin.
+for program in "$build"/gpu_tests/mpi_*; do
+  [ -x "$program" ] || continue
+  name=$(basename "$program")
+  for count in 2 4; do
+    ranks "${name}_$count" $count 300 "$program"
+  done
+  HEADRACE_CUDA_KERNELS=off ranks "${name}_copy_engine" 2 300 "$program"
+done
+
+# The main job.
+for pattern in 0 2 6 8; do
+  ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 64 --steps 100
+done
+
+echo
+printf '%s\n' "${summary[@]}"
+echo "$passed passed, $failed failed, $skipped skipped"
+exit $failed
