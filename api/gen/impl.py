@@ -83,18 +83,6 @@ def mute(prototype: str) -> str:
     return f"{head}({', '.join(muted)})"
 
 
-def weak_fallbacks(tables: Tables) -> str:
-    """For developers (HEADRACE_ALLOW_MISSING): weak bodies for functions whose real ones are being written."""
-    lines = []
-    for function in tables.functions:
-        if function.implemented:
-            for prototype in impl_prototypes(function):
-                body = "missing()" if not function.direct else "{}"
-                lines.append(f"[[gnu::weak]] {mute(prototype)} {{ return {body}; }}\n")
-    return UNSUPPORTED.replace("@BODY@", "".join(lines))
-
-
 def write(tables: Tables, root: Path) -> None:
     put(root / "impl.hpp", declarations(tables))
     put(root / "unsupported.cpp", unsupported(tables))
-    put(root / "weak.cpp", weak_fallbacks(tables))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import header
+from . import docs, header
 from .files import put
 from .model import Tables
 
 
 def write(tables: Tables, api: Path, root: Path) -> None:
     put(root / "include/mpi.h", header.render(tables, api / "templates/mpi.h"))
+    put(root / "docs/conformance.md", docs.conformance(tables, api.parent / "docs/conformance-results.md"))
+    put(root / "docs/knobs.md", docs.knobs(tables))

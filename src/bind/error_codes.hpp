@@ -1,0 +1,41 @@
+// Error codes: the numbers that programs see, and the text behind each.
+//
+// Three sorts share the int (MPI 5.0 sections 9.4, 9.5):
+//   a class of the standard, or one that the program added: below 0x10000
+//   a code that the program added: below 0x10000 as well; it belongs to a class
+//   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
+//   MPI_Error_string tells function, argument and value. An old slot is used again; its class stays right for ever.
+// Threads: library lock.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace hr::bind {
+
+// Keeps the text and returns the instance code. `code`: a class, or a code of the program's (returned unchanged:
+// it has a text of its own).
+int make_instance(int code, std::string text);
+
+// The class, or -1 when no such code exists.
+int class_of(int code);
+// The text, or false when no such code exists. An added code without a text has an empty one.
+bool text_of(int code, std::string* text);
+// "MPI_ERR_RANK"; "error class 16384" for added ones.
+std::string class_name(int error_class);
+// The sentence of api/errors.yaml; empty for added ones.
+std::string_view class_sentence(int error_class);
+
+Status add_class(int* error_class);
+Status add_code(int error_class, int* code);
+Status add_text(int code, std::string_view text);
+// Errors: MPI_ERR_ARG for what the program did not add, or what still has codes or a text.
+Status remove_class(int error_class);
+Status remove_code(int code);
+Status remove_text(int code);
+// The value of the attribute MPI_LASTUSEDCODE.
+int last_used_code() noexcept;
+
+}  // namespace hr::bind

@@ -1,0 +1,22 @@
+// Extensions that programs ask other MPI libraries for too (include/mpi-ext.h).
+#pragma GCC visibility push(default)
+#include "mpi-ext.h"
+#pragma GCC visibility pop
+
+#include "base/lock.hpp"
+#include "mem/mem.hpp"
+
+int MPIX_Query_cuda_support(void) {
+  const hr::LibraryGuard guard;
+  return hr::mem::cuda_available() ? 1 : 0;
+}
+
+int MPIX_GPU_query_support(int gpu_type, int* is_supported) {
+  if (is_supported == nullptr) return MPI_ERR_ARG;
+  if (gpu_type != MPIX_GPU_SUPPORT_CUDA && gpu_type != MPIX_GPU_SUPPORT_ZE && gpu_type != MPIX_GPU_SUPPORT_HIP) {
+    return MPI_ERR_ARG;
+  }
+  const hr::LibraryGuard guard;
+  *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA && hr::mem::cuda_available() ? 1 : 0;
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,186 @@
+#include "bind/raise.hpp"
+
+#include <utility>
+
+#include "bind/error_codes.hpp"
+#include "bind/handles.hpp"
+#include "comm/session.hpp"
+
+namespace hr::bind {
+namespace {
+
+thread_local Object* blamed = nullptr;
+
+comm::Errhandler* handler_of(Object& where) {
+  if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
+  if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
+  return nullptr;
+}
+
+// " (MPI_COMM_WORLD)"
+std::string place(const Object* where) {
+  if (where == nullptr || !where->is(ObjectKind::kCommunicator)) return {};
+  const std::string& name = static_cast<const comm::Communicator*>(where)->name_;
+  return name.empty() ? std::string() : " (" + name + ")";
+}
+
+// The sentence without function and place: what was detected, else what the class means.
+std::string describe(Status status, std::string detail) {
+  if (detail.empty()) detail = class_sentence(status.code());
+  if (detail.empty()) text_of(status.code(), &detail);
+  return class_name(class_of(status.code())) + (detail.empty() ? "" : ": " + detail);
+}
+
+// "Try again" is between the layers; one that gets here is a mistake of ours.
+Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern) : status; }
+
+// Codes that programs compare with, or that a callback of theirs made, stay as they are.
+bool stays_bare(Status status, const std::string& detail) {
+  const bool compared = status == Errc::kInStatus || status == Errc::kPending;
+  const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
+  return compared || from_callback;
+}
+
+int invoke_on(Object* where, Fallback fallback, int code, const std::string& text) {
+  if (where == nullptr && fallback == Fallback::kFile) {
+    return comm::invoke(*file_errhandler(), reinterpret_cast<void*>(abi::kFileNull), code, text);
+  }
+  if (where == nullptr) where = comm::self();
+  comm::Errhandler* handler = where != nullptr ? handler_of(*where) : nullptr;
+  if (handler == nullptr) handler = comm::predefined_errhandler(abi::kErrorsAreFatal);
+  return comm::invoke(*handler, where != nullptr ? where->handle() : nullptr, code, text);
+}
+
+const char* kind_name(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::kCommunicator: return "MPI_Comm";
+    case ObjectKind::kGroup: return "MPI_Group";
+    case ObjectKind::kDatatype: return "MPI_Datatype";
+    case ObjectKind::kOp: return "MPI_Op";
+    case ObjectKind::kRequest: return "MPI_Request";
+    case ObjectKind::kMessage: return "MPI_Message";
+    case ObjectKind::kInfo: return "MPI_Info";
+    case ObjectKind::kErrhandler: return "MPI_Errhandler";
+    case ObjectKind::kSession: return "MPI_Session";
+    case ObjectKind::kWindow: return "MPI_Win";
+    case ObjectKind::kFile: return "MPI_File";
+  }
+  return "handle";
+}
+
+struct NullHandle {
+  ObjectKind kind;
+  std::uintptr_t value;
+  const char* name;
+  Errc error_class;
+};
+constexpr NullHandle kNullHandles[] = {
+    {ObjectKind::kCommunicator, abi::kCommNull, "MPI_COMM_NULL", Errc::kComm},
+    {ObjectKind::kGroup, abi::kGroupNull, "MPI_GROUP_NULL", Errc::kGroup},
+    {ObjectKind::kDatatype, abi::kDatatypeNull, "MPI_DATATYPE_NULL", Errc::kType},
+    {ObjectKind::kOp, abi::kOpNull, "MPI_OP_NULL", Errc::kOp},
+    {ObjectKind::kRequest, abi::kRequestNull, "MPI_REQUEST_NULL", Errc::kRequest},
+    {ObjectKind::kMessage, abi::kMessageNull, "MPI_MESSAGE_NULL", Errc::kRequest},
+    {ObjectKind::kInfo, abi::kInfoNull, "MPI_INFO_NULL", Errc::kInfo},
+    {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", Errc::kErrhandler},
+    {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", Errc::kSession},
+};
+
+const NullHandle& null_of(ObjectKind kind) {
+  for (const NullHandle& entry : kNullHandles) {
+    if (entry.kind == kind) return entry;
+  }
+  return kNullHandles[0];
+}
+
+Status handle_failure(const char* parameter, const char* index, const void* handle, ObjectKind kind) {
+  const NullHandle& null = null_of(kind);
+  if (reinterpret_cast<std::uintptr_t>(handle) == null.value) {
+    return fail(null.error_class, "%s%s is %s", parameter, index, null.name);
+  }
+  return fail(null.error_class, "%s%s is %p, which is no live %s: freed, or never made", parameter, index, handle,
+              kind_name(kind));
+}
+
+Status type_failure(const char* parameter, const char* index, const void* handle) {
+  const auto* type = lookup<layout::Datatype>(static_cast<MPI_Datatype>(const_cast<void*>(handle)));
+  if (type == nullptr) return handle_failure(parameter, index, handle, ObjectKind::kDatatype);
+  return fail(Errc::kType, "%s%s is not committed; call MPI_Type_commit first", parameter, index);
+}
+
+}  // namespace
+
+int raise(const Call& call, Object* where, Status status) {
+  if (Object* better = std::exchange(blamed, nullptr)) where = better;
+  status = visible(status);
+  std::string detail = take_detail();
+  const bool bare = stays_bare(status, detail);
+  const Object* named = where != nullptr ? where : comm::self();
+  std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
+  const int code = bare ? status.code() : make_instance(status.code(), text);
+  return invoke_on(where, call.fallback, code, text);
+}
+
+void blame(Object* where) noexcept { blamed = where; }
+
+int record(Status status, std::string detail) {
+  status = visible(status);
+  std::string recorded = take_detail();
+  if (detail.empty()) detail = std::move(recorded);
+  if (stays_bare(status, detail)) return status.code();
+  return make_instance(status.code(), describe(status, std::move(detail)));
+}
+
+int call_errhandler(Object& where, int code) {
+  std::string text;
+  if (!text_of(code, &text)) text = "error code " + std::to_string(code);
+  return invoke_on(&where, Fallback::kSelf, code, text + place(&where));
+}
+
+Ref<comm::Errhandler>& file_errhandler() {
+  static Ref<comm::Errhandler> handler =
+      Ref<comm::Errhandler>::share(comm::predefined_errhandler(abi::kErrorsReturn));
+  return handler;
+}
+
+int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind) {
+  return raise(call, where, handle_failure(parameter, "", handle, kind));
+}
+
+int report_type(const Call& call, Object* where, const char* parameter, const void* handle) {
+  return raise(call, where, type_failure(parameter, "", handle));
+}
+
+int report_type_element(const Call& call, Object* where, const char* parameter, int index, const void* handle) {
+  return raise(call, where, type_failure(parameter, ("[" + std::to_string(index) + "]").c_str(), handle));
+}
+
+int report_null(const Call& call, Object* where, const char* parameter) {
+  return raise(call, where, fail(Errc::kArg, "%s is a null pointer", parameter));
+}
+
+int report_negative(const Call& call, Object* where, const char* parameter, long long value, Errc error_class) {
+  return raise(call, where, fail(error_class, "%s is %lld; it may not be negative", parameter, value));
+}
+
+int report_rank(const Call& call, Object* where, const char* parameter, int value, Errc error_class) {
+  const auto& comm = static_cast<const comm::Communicator&>(*where);
+  return raise(call, where, fail(error_class, "%s is %d, but the %s has ranks 0 to %d", parameter, value,
+                                 comm.is_inter() ? "remote group" : "communicator", comm.peers().size() - 1));
+}
+
+int report_tag(const Call& call, Object* where, const char* parameter, int value, Errc error_class) {
+  return raise(call, where, fail(error_class, "%s is %d; tags are 0 to %d (MPI_TAG_UB)%s", parameter, value, INT_MAX,
+                                 value == abi::kAnyTag ? "; MPI_ANY_TAG is for receives and probes" : ""));
+}
+
+int report_in_place(const Call& call, Object* where, const char* parameter) {
+  return raise(call, where, fail(Errc::kBuffer, "%s is MPI_IN_PLACE, which this argument does not take", parameter));
+}
+
+int report_too_large(const Call& call, Object* where, const char* parameter, long long value) {
+  return raise(call, where, fail(Errc::kValueTooLarge, "%s would be %lld, which an int cannot hold; call %s_c",
+                                 parameter, value, call.function));
+}
+
+}  // namespace hr::bind

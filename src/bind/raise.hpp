@@ -1,0 +1,53 @@
+// Raising errors: the one place where a Status becomes an MPI error (MPI 5.0 section 9.3).
+//
+// All functions here are cold and out of line; an entry point calls one of them and returns what it answers, which is
+// the error code for the program, if the error handler comes back at all.
+// Threads: library lock.
+#pragma once
+
+#include <string>
+
+#include "base/object.hpp"
+#include "base/status.hpp"
+#include "comm/communicator.hpp"
+
+namespace hr::bind {
+
+// Whose error handler is in charge when no communicator or session is among the arguments.
+enum class Fallback { kSelf, kFile };
+
+// The call in progress, a constant of its entry point.
+struct Call {
+  const char* function;   // "MPI_Send"
+  Fallback fallback = Fallback::kSelf;
+};
+
+// Raises `status` with its recorded detail. `where`: a Communicator or a Session, or nullptr.
+[[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
+
+// For bodies that find the communicator themselves (waits on requests): the failing status that they are about to
+// return is raised there.
+void blame(Object* where) noexcept;
+
+// The code that MPI_Waitall and its siblings put into a status' MPI_ERROR: class, slot and text, raised by nobody.
+// Takes the recorded detail, or `detail` where it is not empty.
+[[gnu::cold, gnu::noinline]] int record(Status status, std::string detail = {});
+
+// Calls a handler with a code of the program's choice (MPI_Comm_call_errhandler, MPI_Session_call_errhandler).
+int call_errhandler(Object& where, int code);
+
+// The handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program sets one.
+Ref<comm::Errhandler>& file_errhandler();
+
+// --- what the checks of the entry points say ---
+int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind);
+int report_type(const Call& call, Object* where, const char* parameter, const void* handle);
+int report_type_element(const Call& call, Object* where, const char* parameter, int index, const void* handle);
+int report_null(const Call& call, Object* where, const char* parameter);
+int report_negative(const Call& call, Object* where, const char* parameter, long long value, Errc error_class);
+int report_rank(const Call& call, Object* where, const char* parameter, int value, Errc error_class);
+int report_tag(const Call& call, Object* where, const char* parameter, int value, Errc error_class);
+int report_in_place(const Call& call, Object* where, const char* parameter);
+int report_too_large(const Call& call, Object* where, const char* parameter, long long value);
+
+}  // namespace hr::bind

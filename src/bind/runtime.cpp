@@ -1,0 +1,158 @@
+#include "bind/runtime.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/lock.hpp"
+#include "base/log.hpp"
+#include "bind/handles.hpp"
+#include "boot/boot.hpp"
+#include "comm/communicator.hpp"
+#include "layout/op.hpp"
+#include "mem/mem.hpp"
+#include "mpi.h"
+#include "p2p/buffered.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::bind {
+namespace {
+
+enum class World { kBefore, kInside, kAfter };
+
+int uses = 0;            // the world model and every session
+bool layers_up = false;
+World world = World::kBefore;
+int level = MPI_THREAD_SINGLE;
+pthread_t main_thread;
+
+void fill_tables() {
+  for (std::uintptr_t i = 0; i < std::size(predefined_communicators); ++i) {
+    predefined_communicators[i] = comm::predefined_communicator(kFirstCommunicator + i);
+  }
+  for (std::uintptr_t i = 0; i < std::size(predefined_datatypes); ++i) {
+    predefined_datatypes[i] = layout::predefined_type(kFirstDatatype + i);
+  }
+}
+
+void clear_tables() {
+  for (auto& entry : predefined_communicators) entry = nullptr;
+  for (auto& entry : predefined_datatypes) entry = nullptr;
+}
+
+Status bring_up() {
+  HR_TRY(boot::init());
+  log::set_identity(boot::identity().rank, boot::identity().size);
+  HR_TRY(p2p::init());
+  HR_TRY(comm::init());
+  layers_up = true;
+  return kOk;
+}
+
+// Every layer gets its turn even when one fails; the first failure is returned.
+Status take_down() {
+  layers_up = false;
+  comm::finalize();
+  const Status messages = p2p::finalize();
+  mem::shutdown();
+  const Status launcher = boot::finalize();
+  return messages.ok() ? launcher : messages;
+}
+
+// A program whose last session ended long ago: nobody is left whom a failure could be told.
+void take_down_at_exit() {
+  if (layers_up && uses == 0) static_cast<void>(take_down());
+}
+
+Status add_use() {
+  if (!layers_up) {
+    HR_TRY(bring_up());
+    static const int registered = std::atexit(take_down_at_exit);
+    static_cast<void>(registered);
+  }
+  if (uses++ == 0) {
+    fill_tables();
+    ready = true;
+  }
+  return kOk;
+}
+
+void drop_use() {
+  if (--uses > 0) return;
+  ready = false;
+  clear_tables();
+}
+
+const char* level_name(int thread_level) {
+  switch (thread_level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+}  // namespace
+
+namespace runtime {
+
+Status acquire() {
+  if (!layers_up && world == World::kAfter) {
+    return fail(Errc::kOther, "MPI was finalised in this process and cannot be initialised again");
+  }
+  return add_use();
+}
+
+Status release() {
+  drop_use();
+  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end.
+  if (uses == 0 && world == World::kAfter && layers_up) return take_down();
+  return kOk;
+}
+
+Status init_world(int required, int* provided) {
+  if (world != World::kBefore) return fail(Errc::kOther, "MPI was initialised before in this process");
+  HR_TRY(add_use());
+  world = World::kInside;
+  level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
+  main_thread = ::pthread_self();
+  comm::set_info_env_thread_level(level_name(level));
+  if (level == MPI_THREAD_MULTIPLE) enable_threads();
+  *provided = level;
+  return kOk;
+}
+
+Status finalize_world() {
+  if (world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
+  if (world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
+  HR_TRY(comm::delete_predefined_attributes());
+  HR_TRY(p2p::process_buffer().flush());
+  world = World::kAfter;
+  drop_use();
+  return uses == 0 ? take_down() : kOk;
+}
+
+bool world_initialized() noexcept { return world != World::kBefore; }
+bool world_finalized() noexcept { return world == World::kAfter; }
+int thread_level() noexcept { return level; }
+bool is_main_thread() noexcept { return ::pthread_equal(main_thread, ::pthread_self()) != 0; }
+
+void enable_threads() noexcept {
+  if (LibraryLock::enabled()) return;
+  LibraryLock::enable();
+  // The guard of the call that we are in found no lock to take and will release one.
+  LibraryLock::acquire();
+}
+
+}  // namespace runtime
+
+void not_ready(const char* function) {
+  log::write(log::Level::kError, "%s was called %s", function,
+             runtime::world_finalized() ? "after MPI_Finalize" : "before MPI_Init (or MPI_Session_init)");
+  std::fflush(nullptr);
+  ::_exit(1);
+}
+
+}  // namespace hr::bind
