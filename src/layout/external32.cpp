@@ -87,8 +87,10 @@ void long_double_from_quad(const std::byte* from, std::byte* to, Count n) {
     std::byte value[16];
     turn(from + 16 * i, value, 1, 16);
     const auto number = static_cast<long double>(load<Quad>(value));
-    std::memset(to + 16 * i, 0, 16);  // the format has padding
-    store(to + 16 * i, number);
+    // x86's format has ten bytes of value; its padding is made zero, so that equal values are equal bytes.
+    constexpr std::size_t kValueBytes = std::numeric_limits<long double>::digits == 64 ? 10 : 16;
+    std::memset(to + 16 * i, 0, 16);
+    std::memcpy(to + 16 * i, &number, kValueBytes);
   }
 }
 

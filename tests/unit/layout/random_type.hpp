@@ -1,0 +1,41 @@
+// Random nested datatypes together with their references.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "layout/constructors.hpp"
+#include "expect.hpp"
+#include "reference.hpp"
+
+namespace hr::layout::test {
+
+struct Made {
+  Ref<Datatype> type;
+  Reference reference;
+  std::string how;  // printed when a test fails
+};
+
+class RandomTypes {
+ public:
+  explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
+
+  // At most about `most` entries. Not committed.
+  Made make(int depth, std::size_t most = 600);
+  Count number(Count low, Count high) { return std::uniform_int_distribution<Count>(low, high)(random_); }
+
+ private:
+  Made basic();
+  Made array(const Made& old);
+  Made derive(const Made& old, std::size_t most);
+  std::mt19937_64 random_;
+};
+
+// HR_TEST_SEED, or a fixed one; printed, so that a failure can be repeated.
+std::uint64_t test_seed();
+
+// A predefined type with a reference added.
+Ref<Datatype> predefined(std::uintptr_t abi_value);
+
+}  // namespace hr::layout::test

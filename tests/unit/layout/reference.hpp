@@ -1,0 +1,50 @@
+// The reference that datatypes are tested against: typemaps written out, entry by entry, straight from the
+// definitions of MPI 5.0 chapter 5. Slow and simple on purpose; shares no code with src/layout.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/count.hpp"
+#include "layout/datatype.hpp"
+
+namespace hr::layout::test {
+
+struct Entry {
+  const BasicType* type;
+  Count displacement;
+};
+
+struct Reference {
+  std::vector<Entry> entries;
+  std::vector<Count> lb_markers, ub_markers;  // of resized types
+
+  [[nodiscard]] Count size() const;
+  [[nodiscard]] Count lb() const;
+  [[nodiscard]] Count ub() const;
+  [[nodiscard]] Count extent() const { return ub() - lb(); }
+  [[nodiscard]] Count true_lb() const;
+  [[nodiscard]] Count true_ub() const;
+  // No byte belongs to two entries of `count` elements: the type may be received into.
+  [[nodiscard]] bool disjoint(Count count) const;
+  // Entries of `count` elements.
+  [[nodiscard]] std::vector<Entry> elements(Count count) const;
+};
+
+Reference basic_reference(const Datatype& type);
+// Section 5.1.2, the most general constructor: all others are stated through it.
+Reference struct_reference(const std::vector<Count>& blocks, const std::vector<Count>& displacements,
+                           const std::vector<Reference>& types);
+Reference resized_reference(const Reference& old, Count lb, Count extent);
+Reference subarray_reference(const std::vector<Count>& sizes, const std::vector<Count>& subsizes,
+                             const std::vector<Count>& starts, int order, const Reference& old);
+Reference darray_reference(int rank, const std::vector<Count>& gsizes, const std::vector<int>& distribs,
+                           const std::vector<int>& dargs, const std::vector<int>& psizes, int order,
+                           const Reference& old);
+
+// The packed form by one memcpy an entry.
+std::vector<std::byte> reference_pack(const std::vector<Entry>& entries, const std::byte* origin);
+void reference_unpack(const std::vector<Entry>& entries, std::byte* origin, const std::vector<std::byte>& packed);
+
+}  // namespace hr::layout::test
