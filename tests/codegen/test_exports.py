@@ -1,0 +1,40 @@
+"""libmpi_abi.so.1 exports every function of the standard under both names, and nothing but MPI names."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from support import ROOT, header_prototypes
+
+LIBRARY = os.environ.get("HR_LIBRARY", "")
+
+
+def exported():
+    """name -> nm's letter: T strong, W weak."""
+    output = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True, capture_output=True, text=True).stdout
+    return {name: letter for _, letter, name in (line.split() for line in output.splitlines())}
+
+
+@unittest.skipUnless(LIBRARY, "HR_LIBRARY names no library")
+class Exports(unittest.TestCase):
+    def test_exactly_the_functions_of_the_headers(self):
+        extensions = set(re.findall(r"\b(MPIX_\w+)\(", (ROOT / "include/mpi-ext.h").read_text()))
+        self.assertEqual(set(exported()), set(header_prototypes()) | extensions)
+
+    def test_profiling_names_are_strong_and_the_others_weak(self):
+        for name, letter in exported().items():
+            if not name.startswith("MPIX_"):
+                self.assertEqual(letter, "T" if name.startswith("PMPI_") else "W", name)
+
+    def test_soname(self):
+        output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
+        self.assertIn("soname: [libmpi_abi.so.1]", output)
+
+    def test_needs_no_cuda(self):
+        output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("cuda", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
