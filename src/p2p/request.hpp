@@ -48,7 +48,7 @@ class Request final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
   ~Request() {
-    if (communicator_ != nullptr) drop_communicator_(communicator_);
+    if (drop_communicator_ != nullptr) drop_communicator_(communicator_);
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
