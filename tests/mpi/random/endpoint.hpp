@@ -1,0 +1,46 @@
+// One rank's part in one exchange: a buffer of the planned kind and layout, its MPI operation, and the check of every
+// byte afterwards, of the message, of the gaps and of the guards around.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "layout.hpp"
+#include "plan.hpp"
+
+namespace random_exchange {
+
+class Endpoint {
+ public:
+  enum class Side { kSend, kReceive };
+
+  Endpoint(const Settings& settings, const Exchange& exchange, Side side);
+
+  const Exchange& exchange() const { return exchange_; }
+  // Starts it, or does all of it where the plan says so; then request() is null.
+  void start(MPI_Comm comm);
+  void receive_matched(MPI_Message* message, MPI_Status* status);
+  MPI_Request& request() { return request_; }
+  MPI_Status& status() { return status_; }
+  // After completion.
+  void finish();
+
+ private:
+  void start_send(MPI_Comm comm);
+  void start_receive(MPI_Comm comm);
+  void check_status() const;
+  void check_buffer() const;
+  unsigned char* address() const { return reinterpret_cast<unsigned char*>(memory_.bytes()) + layout_.origin(); }
+
+  const Exchange& exchange_;
+  Side side_;
+  Layout layout_;
+  hr::test::DeviceMemory memory_;
+  std::vector<unsigned char> expected_;  // the buffer's content when all is over
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  MPI_Status status_;
+  bool persistent_ = false;
+};
+
+}  // namespace random_exchange

@@ -1,0 +1,71 @@
+// What happens in the random exchange: computed alike on every rank from the seed, with no communication.
+//
+// An exchange is one message. Its signature (the sequence of basic types) is a short random unit, repeated a * b * c
+// times; how each side lays it out in memory is that side's own affair (layout.hpp). Every exchange and every side draws
+// from a generator of its own, so that a rank computes only what it takes part in.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "../../gpu/device_memory.hpp"
+
+namespace random_exchange {
+
+using Generator = std::mt19937_64;
+
+// A generator for one purpose: equal on all ranks.
+Generator generator(std::uint64_t seed, std::uint64_t index, std::uint64_t purpose);
+
+// Uniform in [lowest, highest], the same on every machine (the standard's distributions are not).
+int draw(Generator& generator, int lowest, int highest);
+inline bool chance(Generator& generator, int percent) { return draw(generator, 1, 100) <= percent; }
+
+struct Basic {
+  MPI_Datatype type;
+  std::size_t bytes;
+};
+
+enum class SendHow { kSend, kSsend, kIsend, kIssend, kIbsend, kPersistent, kPersistentSsend };
+enum class ReceiveHow { kRecv, kIrecv, kPersistent, kProbe, kMprobe, kImprobe, kAnyMprobe };
+
+const char* name_of(SendHow how);
+const char* name_of(ReceiveHow how);
+
+struct Exchange {
+  int index;
+  int source, target, tag;
+  bool any_source, any_tag;  // what the receive asks for
+  SendHow send;
+  ReceiveHow receive;
+  hr::test::MemoryKind send_memory, receive_memory;
+  std::vector<Basic> unit;
+  int a, b, c;  // units: a * b * c
+
+  std::size_t unit_bytes() const;
+  std::size_t units() const;
+  std::size_t bytes() const { return unit_bytes() * units(); }
+};
+
+// Exchanges that are under way together. All ranks go through them in the order of their index.
+struct Batch {
+  int number;
+  // Every receive takes whatever comes (MPI_Mprobe with both wildcards) after all sends are started.
+  bool wild;
+  std::vector<Exchange> exchanges;
+};
+
+struct Settings {
+  std::uint64_t seed = 1;
+  int exchanges = 2000;
+  std::size_t largest = std::size_t{4} << 20;  // bytes of a message
+  std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
+};
+
+std::vector<Batch> make_plan(const Settings& settings, int ranks);
+
+}  // namespace random_exchange
