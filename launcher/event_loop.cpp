@@ -42,8 +42,7 @@ void EventLoop::run_once() {
   int wait = -1;
   if (!timers_.empty()) {
     const auto left = timers_.begin()->first.first - Clock::now();
-    wait = static_cast<int>(std::max<std::int64_t>(
-        0, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+    wait = static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
   }
   epoll_event events[64];
   const int count = ::epoll_wait(epoll_, events, 64, wait);

@@ -1,8 +1,8 @@
 // Standard input of rank 0.
 //
-// A file or pipe is handed to rank 0 as it is, so that nothing is read that the program does not read itself. A terminal
-// is forwarded through a pipe: the ranks are in process groups of their own, and only ours may read the terminal.
-// Owner: Job. One thread.
+// A file or pipe is handed to rank 0 as it is, so that nothing is read that the program does not read itself. A
+// terminal is forwarded through a pipe: the ranks are in process groups of their own, and only ours may read the
+// terminal. Owner: Job. One thread.
 #pragma once
 
 #include <string>

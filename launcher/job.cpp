@@ -19,8 +19,8 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kGrace{1000};       // between SIGTERM and SIGKILL
-constexpr std::chrono::milliseconds kLastOutput{500};   // for pipes that somebody else still holds open
+constexpr std::chrono::milliseconds kGrace{1000};      // between SIGTERM and SIGKILL
+constexpr std::chrono::milliseconds kLastOutput{500};  // for pipes that somebody else still holds open
 constexpr std::chrono::milliseconds kStackLimit{10000};
 constexpr std::size_t kMostStacks = 8;
 constexpr int kTimeoutExit = 124;
@@ -41,9 +41,10 @@ std::string make_id() {
 }
 
 bool is_same_file(int first, int second) {
-  struct stat one {};
-  struct stat two {};
-  return ::fstat(first, &one) == 0 && ::fstat(second, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+  struct stat one{};
+  struct stat two{};
+  return ::fstat(first, &one) == 0 && ::fstat(second, &two) == 0 && one.st_dev == two.st_dev &&
+         one.st_ino == two.st_ino;
 }
 
 std::unique_ptr<Sink> make_error_sink(EventLoop& loop) {
@@ -133,7 +134,8 @@ void Job::on_timeout() {
   if (ending_ || running.empty()) return;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", options_.timeout_seconds);
-  say("the job did not end within " + std::string(seconds) + " s (--timeout); still running: rank " + as_ranges(running));
+  say("the job did not end within " + std::string(seconds) + " s (--timeout); still running: rank " +
+      as_ranges(running));
   const auto deadline = EventLoop::Clock::now() + kStackLimit;
   for (std::size_t at = 0; at < running.size() && at < kMostStacks; ++at) {
     const Rank& rank = ranks_[static_cast<std::size_t>(running[at])];

@@ -1,9 +1,9 @@
 // Job: one run of mpiexec, from the first rank's start to the last one's end.
 //
-// Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0 between
-// MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the job:
-// SIGTERM to every rank's process group, SIGKILL a second later. In the end nothing is left: processes, shared memory.
-// Owner: main(). One thread.
+// Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
+// between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the
+// job: SIGTERM to every rank's process group, SIGKILL a second later. In the end nothing is left: processes, shared
+// memory. Owner: main(). One thread.
 #pragma once
 
 #include <list>
@@ -66,7 +66,7 @@ class Job {
   std::list<Forwarder> forwarders_;
   std::unique_ptr<Signals> signals_;
   int running_ = 0;
-  bool ending_ = false;     // the end has been decided; what ranks do from here on is not news
+  bool ending_ = false;  // the end has been decided; what ranks do from here on is not news
   int exit_code_ = 0;
   int interrupted_by_ = 0;  // SIGINT, SIGTERM... that was passed on
 };

@@ -23,8 +23,10 @@ constexpr const char* kExamples =
     "  mpiexec -n 1 ./server : -n 3 ./client        two programs in one job\n"
     "  mpiexec -n 4 -l --timeout 60 ./program       label the output, end the job after a minute\n"
     "\n"
-    "Long options are also taken with one dash (-np, -env, -wdir). Standard input goes to rank 0. The exit code is that\n"
-    "of the first rank that failed, 128 + N for signal N, 124 after --timeout, 127 for a program that cannot be started.\n";
+    "Long options are also taken with one dash (-np, -env, -wdir). Standard input goes to rank 0. The exit code is "
+    "that\n"
+    "of the first rank that failed, 128 + N for signal N, 124 after --timeout, 127 for a program that cannot be "
+    "started.\n";
 
 class Formatter final : public CLI::Formatter {
  public:
@@ -64,7 +66,8 @@ void add_options(CLI::App& app, Options& options, Part& part) {
       ->check(CLI::PositiveNumber);
   // What scripts for other launchers pass; here ranks may always outnumber cores.
   app.add_flag("--oversubscribe,--allow-run-as-root")->description("Accepted for compatibility; no effect");
-  app.add_flag("--config", part.show_settings, "Print every setting with its value and where that comes from, and exit");
+  app.add_flag("--config", part.show_settings,
+               "Print every setting with its value and where that comes from, and exit");
   app.footer(kExamples);
 }
 

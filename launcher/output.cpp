@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kPromptDelay{100};
 }  // namespace
 
 Sink::Sink(EventLoop& loop, int descriptor) : loop_(loop), descriptor_(descriptor) {
-  struct stat state {};
+  struct stat state{};
   regular_ = ::fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode);
   terminal_ = ::isatty(descriptor) == 1;
 }
@@ -41,7 +41,8 @@ void Sink::drain() {
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;
-    const ssize_t count = ::write(descriptor_, queue_.data() + written_, regular_ ? left : std::min<std::size_t>(left, PIPE_BUF));
+    const ssize_t count =
+        ::write(descriptor_, queue_.data() + written_, regular_ ? left : std::min<std::size_t>(left, PIPE_BUF));
     if (count >= 0) {
       written_ += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {

@@ -1,6 +1,7 @@
 // Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
 //
-// A Sink is one of mpiexec's outputs, a Forwarder one pipe of one rank. Owner of both: Output, owned by Job. One thread.
+// A Sink is one of mpiexec's outputs, a Forwarder one pipe of one rank. Owner of both: Output, owned by Job. One
+// thread.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // PmiServer: the launcher's side of PMI-1 for all ranks of one job.
 //
-// It keeps the key-value space, the barrier, and what each rank has said about itself; it does no input or output of its
-// own: lines go in through handle_line(), answers go out through the callback. Owner: Job. One thread.
+// It keeps the key-value space, the barrier, and what each rank has said about itself; it does no input or output of
+// its own: lines go in through handle_line(), answers go out through the callback. Owner: Job. One thread.
 #pragma once
 
 #include <functional>

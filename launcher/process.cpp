@@ -63,7 +63,7 @@ bool from_outer_launcher(std::string_view variable) {
 
 // 0 when it can be executed, else why not.
 int check_executable(const std::string& path) {
-  struct stat state {};
+  struct stat state{};
   if (::stat(path.c_str(), &state) != 0) return errno;
   if (S_ISDIR(state.st_mode)) return EISDIR;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;

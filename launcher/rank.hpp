@@ -11,9 +11,9 @@ namespace hr::launcher {
 
 struct Rank {
   int number = 0;
-  pid_t pid = -1;      // also its process group; stays reserved until the job ends, as the zombie is kept
+  pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
   bool ended = false;
-  Descriptor pmi;      // our end of its PMI socket
+  Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
 };
 

@@ -32,8 +32,9 @@ void print_settings() {
     std::printf("%-20s %-14s %-12s %-12s %s\n", record.name, knob_text(index).c_str(), origin_text(knob_origin(index)),
                 record.default_text, record.sentence);
   }
-  std::printf("\nSet one by the environment variable HEADRACE_<NAME> (HEADRACE_VERBOSE=1), or by a line \"name = value\"\n"
-              "in the file that HEADRACE_CONFIG_FILE names, else in ~/.config/headrace.conf.\n");
+  std::printf(
+      "\nSet one by the environment variable HEADRACE_<NAME> (HEADRACE_VERBOSE=1), or by a line \"name = value\"\n"
+      "in the file that HEADRACE_CONFIG_FILE names, else in ~/.config/headrace.conf.\n");
 }
 
 }  // namespace hr::launcher

@@ -13,7 +13,7 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
     // What we were started to ignore (nohup, a shell's background job) stays ignored.
-    struct sigaction action {};
+    struct sigaction action{};
     ::sigaction(signal, nullptr, &action);
     if (signal == SIGCHLD || action.sa_handler != SIG_IGN) ::sigaddset(&set, signal);
   }

@@ -61,7 +61,8 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
 // The lines of gdb's that are about frames and threads.
 std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   const std::string text = output_of(
-      {"gdb", "-nx", "-batch", "-p", std::to_string(pid), "-ex", "set width 200", "-ex", "thread apply all bt 30"}, deadline);
+      {"gdb", "-nx", "-batch", "-p", std::to_string(pid), "-ex", "set width 200", "-ex", "thread apply all bt 30"},
+      deadline);
   std::istringstream lines(text);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {

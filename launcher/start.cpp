@@ -52,7 +52,8 @@ bool Job::start_all() {
   const int total = options_.ranks();
   std::vector<int> appnums;
   for (std::size_t program = 0; program < options_.programs.size(); ++program) {
-    appnums.insert(appnums.end(), static_cast<std::size_t>(options_.programs[program].ranks), static_cast<int>(program));
+    appnums.insert(appnums.end(), static_cast<std::size_t>(options_.programs[program].ranks),
+                   static_cast<int>(program));
   }
   PmiServer::Callbacks callbacks;
   callbacks.send = [this](int rank, std::string_view line) {
@@ -61,9 +62,9 @@ bool Job::start_all() {
     ::send(ranks_[static_cast<std::size_t>(rank)].pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   };
   callbacks.abort = [this](int rank, int code) {
-    fail(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff,
-         name_of(ranks_[static_cast<std::size_t>(rank)]) + " called MPI_Abort with code " + std::to_string(code) +
-             "; ending the job");
+    fail(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff, name_of(ranks_[static_cast<std::size_t>(rank)]) +
+                                                                " called MPI_Abort with code " + std::to_string(code) +
+                                                                "; ending the job");
   };
   pmi_ = std::make_unique<PmiServer>(id_, appnums, std::move(callbacks));
 

@@ -14,7 +14,7 @@ namespace {
 
 struct Rule {
   KnobRecord record;
-  const char* low;     // "" where the table gives no range
+  const char* low;  // "" where the table gives no range
   const char* high;
   const char* values;  // of an enum, comma-separated, in the order of its enumerators
 };
@@ -175,9 +175,8 @@ class Store {
   }
 
   bool set(std::size_t index, std::string_view text, KnobOrigin origin, const char* where) {
-    const bool stored = visit_knob(values_, index, [&](auto& member, const Rule& rule) {
-      return store(member, trimmed(text), rule);
-    });
+    const bool stored =
+        visit_knob(values_, index, [&](auto& member, const Rule& rule) { return store(member, trimmed(text), rule); });
     if (stored) {
       origins_[index] = origin;
     } else if (where != nullptr) {
@@ -209,7 +208,8 @@ class Store {
     std::ifstream file(path);
     if (!file) {
       if (environment("HEADRACE_CONFIG_FILE") != nullptr) {
-        std::fprintf(stderr, "[headrace] HEADRACE_CONFIG_FILE: cannot read \"%s\"; going on without it\n", path.c_str());
+        std::fprintf(stderr, "[headrace] HEADRACE_CONFIG_FILE: cannot read \"%s\"; going on without it\n",
+                     path.c_str());
       }
       return;
     }

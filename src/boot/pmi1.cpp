@@ -159,8 +159,8 @@ class Pmi1 final : public Provider {
     if (identity->rank == 0) {
       timespec time{};
       ::clock_gettime(CLOCK_REALTIME, &time);
-      const auto stamp = static_cast<unsigned long long>(time.tv_sec) * 1000000000ull +
-                         static_cast<unsigned long long>(time.tv_nsec);
+      const auto stamp =
+          static_cast<unsigned long long>(time.tv_sec) * 1000000000ull + static_cast<unsigned long long>(time.tv_nsec);
       HR_TRY(put("headrace-job", std::to_string(::getpid()) + "_" + std::to_string(stamp)));
     }
     HR_TRY(fence());

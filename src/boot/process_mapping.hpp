@@ -7,8 +7,8 @@
 
 namespace hr::boot {
 
-// "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive ranks
-// each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
+// "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive
+// ranks each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
 std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int ranks);
 
 }  // namespace hr::boot

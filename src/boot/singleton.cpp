@@ -56,7 +56,7 @@ class Singleton final : public Provider {
 }  // namespace
 
 extern const ProviderRecord kSingletonProvider;
-const ProviderRecord kSingletonProvider = {"singleton", [] () noexcept { return true; },
-                                           [] () -> std::unique_ptr<Provider> { return std::make_unique<Singleton>(); }};
+const ProviderRecord kSingletonProvider = {"singleton", []() noexcept { return true; },
+                                           []() -> std::unique_ptr<Provider> { return std::make_unique<Singleton>(); }};
 
 }  // namespace hr::boot

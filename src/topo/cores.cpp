@@ -65,7 +65,8 @@ std::vector<CpuSet> place_ranks(const std::vector<CpuSet>& cores, int ranks, Bin
       first = rank * cores.size() / count;
       last = (rank + 1) * cores.size() / count;
     }
-    for (; first < last; ++first) placement[rank].insert(placement[rank].end(), cores[first].begin(), cores[first].end());
+    for (; first < last; ++first)
+      placement[rank].insert(placement[rank].end(), cores[first].begin(), cores[first].end());
     std::sort(placement[rank].begin(), placement[rank].end());
   }
   return placement;

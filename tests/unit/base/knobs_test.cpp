@@ -46,9 +46,13 @@ TEST(Knobs, RangeIsKeptAndTheDefaultIsAlwaysAllowed) {
 }
 
 TEST(Knobs, SizesTakeUnits) {
-  for (const auto& [text, bytes] : {std::pair{"1", std::size_t{1}}, {"2k", std::size_t{2048}},
-                                    {"3M", std::size_t{3} << 20}, {"1GiB", std::size_t{1} << 30},
-                                    {"1GB", std::size_t{1} << 30}, {" 7 ", std::size_t{7}}, {"5B", std::size_t{5}}}) {
+  for (const auto& [text, bytes] : {std::pair{"1", std::size_t{1}},
+                                    {"2k", std::size_t{2048}},
+                                    {"3M", std::size_t{3} << 20},
+                                    {"1GiB", std::size_t{1} << 30},
+                                    {"1GB", std::size_t{1} << 30},
+                                    {" 7 ", std::size_t{7}},
+                                    {"5B", std::size_t{5}}}) {
     EXPECT_TRUE(set_knob("single_copy_bytes", text)) << text;
     EXPECT_EQ(knobs().single_copy_bytes, bytes) << text;
   }

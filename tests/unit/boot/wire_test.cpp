@@ -1,6 +1,6 @@
-#include "boot/pmi1_wire.hpp"
-
 #include <gtest/gtest.h>
+
+#include "boot/pmi1_wire.hpp"
 
 namespace hr::boot {
 namespace {

@@ -18,9 +18,7 @@ TEST(PlaceRanks, SharesAreEqualAndDisjoint) {
   EXPECT_EQ(place_ranks(kFour, 1, Binding::kShare), (Placement{{0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
-TEST(PlaceRanks, NoShareWhenRanksOutnumberCores) {
-  EXPECT_EQ(place_ranks(kFour, 5, Binding::kShare), Placement(5));
-}
+TEST(PlaceRanks, NoShareWhenRanksOutnumberCores) { EXPECT_EQ(place_ranks(kFour, 5, Binding::kShare), Placement(5)); }
 
 TEST(PlaceRanks, CoreGivesOneCoreAndBeginsAgain) {
   EXPECT_EQ(place_ranks(kFour, 2, Binding::kCore), (Placement{{0, 4}, {1, 5}}));

@@ -1,0 +1,123 @@
+"""Programs are compiled and started the way their authors do it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["HR_BUILD"])
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("rank %d of %d\\n", rank, size);
+  return MPI_Finalize();
+}
+"""
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.22)
+project(hello LANGUAGES C CXX)
+find_package(MPI REQUIRED COMPONENTS C CXX)
+add_executable(hello_c hello.c)
+target_link_libraries(hello_c MPI::MPI_C)
+add_executable(hello_cxx hello.cpp)
+target_link_libraries(hello_cxx MPI::MPI_CXX)
+message(STATUS "launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
+"""
+
+
+def output(*command, **options) -> str:
+    return subprocess.run([str(word) for word in command], check=True, text=True, timeout=120, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **options).stdout
+
+
+class Prefix:
+    """The tests of one prefix; the classes below say which."""
+
+    prefix: Path
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # a blank in the name is nothing special
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for name in ("hello.c", "hello.cpp"):
+            (self.folder / name).write_text(PROGRAM, encoding="ascii")
+
+    def assert_runs(self, program):
+        lines = output(self.prefix / "bin/mpiexec", "-n", "2", program).splitlines()
+        self.assertEqual(sorted(lines), ["rank 0 of 2", "rank 1 of 2"])
+
+    def test_wrappers_compile_and_link(self):
+        for wrapper, source in (("mpicc", "hello.c"), ("mpicxx", "hello.cpp"), ("mpic++", "hello.cpp")):
+            program = self.folder / wrapper
+            output(self.prefix / "bin" / wrapper, self.folder / source, "-o", program)
+            self.assert_runs(program)
+
+    def test_show_prints_and_does_nothing(self):
+        text = output(self.prefix / "bin/mpicc", "-show", "hello.c", "-o", "hello", cwd=self.folder)
+        for word in (f"-I{self.prefix}/include", f"-L{self.prefix}/lib", "-lmpi_abi", "hello.c -o hello"):
+            self.assertIn(word, text)
+        self.assertFalse((self.folder / "hello").exists())
+        self.assertNotIn("-lmpi_abi", output(self.prefix / "bin/mpicc", "-show", "-c", "hello.c"))
+
+    def test_another_compiler(self):
+        text = output(self.prefix / "bin/mpicxx", "-show", "x.cpp", env={**os.environ, "HEADRACE_CXX": "ccache other"})
+        self.assertTrue(text.startswith("ccache other -I"), text)
+
+    def test_cmake_finds_us(self):
+        (self.folder / "CMakeLists.txt").write_text(PROJECT, encoding="ascii")
+        # Another MPI may be installed on the machine.
+        text = output("cmake", "-G", "Ninja", "-S", self.folder, "-B", self.folder / "b",
+                      f"-DMPI_C_COMPILER={self.prefix}/bin/mpicc", f"-DMPI_CXX_COMPILER={self.prefix}/bin/mpicxx",
+                      f"-DMPIEXEC_EXECUTABLE={self.prefix}/bin/mpiexec")
+        self.assertIn("version \"5.0\"", text)
+        output("cmake", "--build", self.folder / "b")
+        self.assert_runs(self.folder / "b/hello_c")
+        self.assert_runs(self.folder / "b/hello_cxx")
+
+    def test_runpath_yields_to_the_user(self):
+        program = self.folder / "hello"
+        output(self.prefix / "bin/mpicc", self.folder / "hello.c", "-o", program)
+        self.assertIn("RUNPATH", output("readelf", "-d", program))
+
+
+class BuildTree(Prefix, unittest.TestCase):
+    prefix = BUILD
+
+
+ENVIRONMENT = Path(sysconfig.get_path("data"))
+
+
+@unittest.skipUnless((ENVIRONMENT / "bin/mpicc").exists() and (ENVIRONMENT / "lib/libmpi_abi.so.1").exists(),
+                     f"{sys.prefix} has no Headrace installed")
+class Environment(Prefix, unittest.TestCase):
+    prefix = ENVIRONMENT
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_pkg_config(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}
+        flags = output("pkg-config", "--cflags", "--libs", "headrace", env=environment).split()
+        program = self.folder / "hello"
+        output("cc", self.folder / "hello.c", "-o", program, *flags, f"-Wl,-rpath,{self.prefix}/lib")
+        self.assert_runs(program)
+
+    def test_the_headrace_command(self):
+        self.assertNotIn("missing", output(self.prefix / "bin/headrace", "info"))
+        self.assertIn("shm_dir", output(self.prefix / "bin/headrace", "config"))
+
+    def test_mpirun_is_mpiexec(self):
+        self.assertIn("Headrace", output(self.prefix / "bin/mpirun", "--version"))
+
+
+if __name__ == "__main__":
+    unittest.main()
