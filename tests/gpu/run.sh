@@ -64,14 +64,14 @@ for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   for count in 2 4; do
-    ranks "${name}_$count" $count 300 "$program"
+    ranks "${name}_$count" $count 300 "$program" all
   done
   HEADRACE_CUDA_KERNELS=off ranks "${name}_copy_engine" 2 300 "$program"
 done
 
 # The main job.
-for pattern in 0 2 6 8; do
-  ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 64 --steps 100
+for pattern in datatype staged packed isend-irecv overlap overlap-async; do
+  ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
 done
 
 echo
