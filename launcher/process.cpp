@@ -83,7 +83,7 @@ int check_executable(const std::string& path) {
   const std::size_t mask_bytes = mask.size() * sizeof(unsigned long);
   volatile int child_error = 0;
   // vfork: no copy of our page tables for each rank, and the errno of a failed exec comes back through memory.
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  const pid_t pid = ::vfork();
   if (pid == 0) become(plan, mask_words, mask_bytes, parent, &child_error);
   *error = pid < 0 ? errno : child_error;
   if (pid > 0 && child_error != 0) return -1;  // a zombie that leaves with us
