@@ -8,6 +8,7 @@ shift 2
 mkdir -p "$build"
 log=$build/pip-install.txt
 
+: >"$log"  # there before its reader
 "$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
 pip=$!
 tail -n +1 -f --pid=$pip "$log" | grep --line-buffered -E '^ *\[[0-9]+/[0-9]+\]|(warning|error):|Headrace:' || true

@@ -5,6 +5,7 @@ build=$1
 shift
 log=$build/test-output.txt
 
+: >"$log"  # there before its reader
 ctest --test-dir "$build" --output-on-failure -j "$(nproc)" "$@" >"$log" 2>&1 &
 ctest=$!
 tail -n +1 -f --pid=$ctest "$log"
