@@ -64,51 +64,51 @@ struct AccessDescription {
   int flags;
 };
 
-#define GPU_DRIVER_FUNCTIONS(X)                                                                                   \
-  X(Result, cuInit, cuInit, (unsigned))                                                                           \
-  X(Result, cuGetErrorName, cuGetErrorName, (Result, const char**))                                               \
-  X(Result, cuGetErrorString, cuGetErrorString, (Result, const char**))                                           \
-  X(Result, cuDeviceGetCount, cuDeviceGetCount, (int*))                                                           \
-  X(Result, cuDeviceGet, cuDeviceGet, (int*, int))                                                                \
-  X(Result, cuDeviceGetName, cuDeviceGetName, (char*, int, int))                                                  \
-  X(Result, cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                         \
-  X(Result, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                    \
-  X(Result, cuCtxSetCurrent, cuCtxSetCurrent, (void*))                                                            \
-  X(Result, cuCtxSynchronize, cuCtxSynchronize, ())                                                               \
-  X(Result, cuMemAlloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                             \
-  X(Result, cuMemFree, cuMemFree_v2, (DevicePointer))                                                             \
-  X(Result, cuMemAllocManaged, cuMemAllocManaged, (DevicePointer*, std::size_t, unsigned))                        \
-  X(Result, cuMemAllocAsync, cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                              \
-  X(Result, cuMemFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                                              \
-  X(Result, cuMemHostRegister, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                              \
-  X(Result, cuMemHostUnregister, cuMemHostUnregister, (void*))                                                    \
-  X(Result, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,                                         \
-    (std::size_t*, const AllocationProperties*, int))                                                             \
-  X(Result, cuMemAddressReserve, cuMemAddressReserve,                                                             \
-    (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long))                                \
-  X(Result, cuMemAddressFree, cuMemAddressFree, (DevicePointer, std::size_t))                                     \
-  X(Result, cuMemCreate, cuMemCreate,                                                                             \
-    (unsigned long long*, std::size_t, const AllocationProperties*, unsigned long long))                          \
-  X(Result, cuMemRelease, cuMemRelease, (unsigned long long))                                                     \
+#define GPU_DRIVER_FUNCTIONS(X)                                                                                    \
+  X(Result, cuInit, cuInit, (unsigned))                                                                            \
+  X(Result, cuGetErrorName, cuGetErrorName, (Result, const char**))                                                \
+  X(Result, cuGetErrorString, cuGetErrorString, (Result, const char**))                                            \
+  X(Result, cuDeviceGetCount, cuDeviceGetCount, (int*))                                                            \
+  X(Result, cuDeviceGet, cuDeviceGet, (int*, int))                                                                 \
+  X(Result, cuDeviceGetName, cuDeviceGetName, (char*, int, int))                                                   \
+  X(Result, cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                          \
+  X(Result, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                     \
+  X(Result, cuCtxSetCurrent, cuCtxSetCurrent, (void*))                                                             \
+  X(Result, cuCtxSynchronize, cuCtxSynchronize, ())                                                                \
+  X(Result, cuMemAlloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                              \
+  X(Result, cuMemFree, cuMemFree_v2, (DevicePointer))                                                              \
+  X(Result, cuMemAllocManaged, cuMemAllocManaged, (DevicePointer*, std::size_t, unsigned))                         \
+  X(Result, cuMemAllocAsync, cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                               \
+  X(Result, cuMemFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                                               \
+  X(Result, cuMemHostRegister, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                               \
+  X(Result, cuMemHostUnregister, cuMemHostUnregister, (void*))                                                     \
+  X(Result, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,                                          \
+    (std::size_t*, const AllocationProperties*, int))                                                              \
+  X(Result, cuMemAddressReserve, cuMemAddressReserve,                                                              \
+    (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long))                                 \
+  X(Result, cuMemAddressFree, cuMemAddressFree, (DevicePointer, std::size_t))                                      \
+  X(Result, cuMemCreate, cuMemCreate,                                                                              \
+    (unsigned long long*, std::size_t, const AllocationProperties*, unsigned long long))                           \
+  X(Result, cuMemRelease, cuMemRelease, (unsigned long long))                                                      \
   X(Result, cuMemMap, cuMemMap, (DevicePointer, std::size_t, std::size_t, unsigned long long, unsigned long long)) \
-  X(Result, cuMemUnmap, cuMemUnmap, (DevicePointer, std::size_t))                                                 \
-  X(Result, cuMemSetAccess, cuMemSetAccess, (DevicePointer, std::size_t, const AccessDescription*, std::size_t))  \
-  X(Result, cuMemcpy, cuMemcpy, (DevicePointer, DevicePointer, std::size_t))                                      \
-  X(Result, cuMemcpyAsync, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, Stream))                    \
-  X(Result, cuMemsetD8, cuMemsetD8_v2, (DevicePointer, unsigned char, std::size_t))                               \
-  X(Result, cuStreamCreate, cuStreamCreate, (Stream*, unsigned))                                                  \
-  X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                        \
-  X(Result, cuStreamSynchronize, cuStreamSynchronize, (Stream))                                                   \
-  X(Result, cuStreamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                      \
-  X(Result, cuEventCreate, cuEventCreate, (Event*, unsigned))                                                     \
-  X(Result, cuEventDestroy, cuEventDestroy_v2, (Event))                                                           \
-  X(Result, cuEventRecord, cuEventRecord, (Event, Stream))                                                        \
-  X(Result, cuEventSynchronize, cuEventSynchronize, (Event))                                                      \
-  X(Result, cuEventQuery, cuEventQuery, (Event))                                                                  \
-  X(Result, cuModuleLoadData, cuModuleLoadData, (void**, const void*))                                            \
-  X(Result, cuModuleUnload, cuModuleUnload, (void*))                                                              \
-  X(Result, cuModuleGetFunction, cuModuleGetFunction, (Function*, void*, const char*))                            \
-  X(Result, cuLaunchKernel, cuLaunchKernel,                                                                       \
+  X(Result, cuMemUnmap, cuMemUnmap, (DevicePointer, std::size_t))                                                  \
+  X(Result, cuMemSetAccess, cuMemSetAccess, (DevicePointer, std::size_t, const AccessDescription*, std::size_t))   \
+  X(Result, cuMemcpy, cuMemcpy, (DevicePointer, DevicePointer, std::size_t))                                       \
+  X(Result, cuMemcpyAsync, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, Stream))                     \
+  X(Result, cuMemsetD8, cuMemsetD8_v2, (DevicePointer, unsigned char, std::size_t))                                \
+  X(Result, cuStreamCreate, cuStreamCreate, (Stream*, unsigned))                                                   \
+  X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                         \
+  X(Result, cuStreamSynchronize, cuStreamSynchronize, (Stream))                                                    \
+  X(Result, cuStreamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                       \
+  X(Result, cuEventCreate, cuEventCreate, (Event*, unsigned))                                                      \
+  X(Result, cuEventDestroy, cuEventDestroy_v2, (Event))                                                            \
+  X(Result, cuEventRecord, cuEventRecord, (Event, Stream))                                                         \
+  X(Result, cuEventSynchronize, cuEventSynchronize, (Event))                                                       \
+  X(Result, cuEventQuery, cuEventQuery, (Event))                                                                   \
+  X(Result, cuModuleLoadData, cuModuleLoadData, (void**, const void*))                                             \
+  X(Result, cuModuleUnload, cuModuleUnload, (void*))                                                               \
+  X(Result, cuModuleGetFunction, cuModuleGetFunction, (Function*, void*, const char*))                             \
+  X(Result, cuLaunchKernel, cuLaunchKernel,                                                                        \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))
 
 struct Driver {
@@ -124,8 +124,8 @@ struct Driver {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
     bool complete = true;
-#define GPU_LOAD(result, name, symbol, parameters)                              \
-  name = reinterpret_cast<decltype(name)>(::dlsym(library, #symbol));           \
+#define GPU_LOAD(result, name, symbol, parameters)                    \
+  name = reinterpret_cast<decltype(name)>(::dlsym(library, #symbol)); \
   if (name == nullptr) complete = false;
     GPU_DRIVER_FUNCTIONS(GPU_LOAD)
 #undef GPU_LOAD
@@ -217,7 +217,7 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
     case Memory::kVmm: {
       // Several physical chunks behind one range of addresses, as frameworks with growing segments do.
       AllocationProperties properties{};
-      properties.type = 1;               // CU_MEM_ALLOCATION_TYPE_PINNED
+      properties.type = 1;                  // CU_MEM_ALLOCATION_TYPE_PINNED
       properties.location = {1, device()};  // CU_MEM_LOCATION_TYPE_DEVICE
       std::size_t chunk = 0;
       GPU_CALL(cuMemGetAllocationGranularity, &chunk, &properties, 0);

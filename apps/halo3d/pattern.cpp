@@ -11,9 +11,13 @@ void Pattern::step() {
 }
 
 const PatternRecord* find_pattern(const std::string& name, bool on_device) {
-  for (const PatternRecord* record : all_patterns()) {
-    const int step = record->step(on_device);
-    if (step != kNone && (name == record->name || name == "step" + std::to_string(step))) return record;
+  // The device's own number first: step 2 of the host's series is step 4 on a device.
+  for (const bool own_number : {true, false}) {
+    for (const PatternRecord* record : all_patterns()) {
+      if (record->step(on_device) == kNone) continue;
+      const std::string number = std::to_string(record->step(on_device == own_number));
+      if (name == record->name || name == "step" + number || (name == number && name[0] != '-')) return record;
+    }
   }
   return nullptr;
 }

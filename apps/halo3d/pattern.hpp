@@ -50,7 +50,7 @@ struct PatternRecord {
 };
 
 std::span<const PatternRecord* const> all_patterns();
-// By name or as "stepN"; null when the device has no such pattern.
+// By name, "stepN" or "N"; null when the device has no such pattern.
 const PatternRecord* find_pattern(const std::string& name, bool on_device);
 
 }  // namespace halo3d

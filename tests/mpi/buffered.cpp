@@ -21,7 +21,8 @@ void exact_size(const check::Environment& mpi) {
   if (mpi.rank == 0) {
     int packed = 0;
     CHECK_OK(MPI_Pack_size(kInts, MPI_INT, MPI_COMM_WORLD, &packed));
-    std::vector<char> buffer(static_cast<std::size_t>(kMessages) * static_cast<std::size_t>(packed + MPI_BSEND_OVERHEAD));
+    std::vector<char> buffer(static_cast<std::size_t>(kMessages) *
+                             static_cast<std::size_t>(packed + MPI_BSEND_OVERHEAD));
     for (int round = 0; round < kRounds; ++round) {
       CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
       for (int m = 0; m < kMessages; ++m) {
@@ -49,6 +50,7 @@ void overflow(const check::Environment& mpi) {
   if (mpi.rank == 0) {
     std::vector<char> buffer(1000 + MPI_BSEND_OVERHEAD), data(100000);
     CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // of calls without a communicator
     CHECK_CLASS(MPI_Bsend(data.data(), 1, MPI_BYTE, 1, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);  // none attached
     CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
     const int twice = MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size()));

@@ -1,4 +1,5 @@
-// MPI_Cancel of receives (section 3.8.4): either cancelled, which the status says and which leaves no trace, or complete.
+// MPI_Cancel of receives (section 3.8.4): either cancelled, which the status says and which leaves no trace, or
+// complete.
 #include "common/check.hpp"
 
 int main(int argc, char** argv) {

@@ -24,7 +24,8 @@ void check_bytes(const unsigned char* data, std::size_t bytes, int rank) {
   for (std::size_t i = 0; i < bytes; i += 8) {
     const std::uint64_t word = word_at(i / 8, rank);
     if (std::memcmp(data + i, &word, std::min<std::size_t>(8, bytes - i)) != 0) {
-      check::fail(__FILE__, __LINE__, "wrong data in the 8 bytes from " + std::to_string(i) + " of " + std::to_string(bytes));
+      check::fail(__FILE__, __LINE__,
+                  "wrong data in the 8 bytes from " + std::to_string(i) + " of " + std::to_string(bytes));
     }
   }
 }

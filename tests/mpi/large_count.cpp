@@ -56,8 +56,8 @@ void messages(const check::Environment& mpi) {
   CHECK_OK(MPI_Get_count_c(&both[0], MPI_INT, &count));
   CHECK_EQ(count, 1000);
   for (const int value : in) CHECK_EQ(value, peer);
-  CHECK_OK(MPI_Sendrecv_c(out.data(), 1000, MPI_INT, peer, 2, in.data(), 1000, MPI_INT, peer, 2, MPI_COMM_WORLD,
-                          &status));
+  CHECK_OK(
+      MPI_Sendrecv_c(out.data(), 1000, MPI_INT, peer, 2, in.data(), 1000, MPI_INT, peer, 2, MPI_COMM_WORLD, &status));
   CHECK_OK(MPI_Sendrecv_replace_c(in.data(), 1000, MPI_INT, peer, 3, peer, 3, MPI_COMM_WORLD, &status));
   for (const int value : in) CHECK_EQ(value, mpi.rank);
   CHECK_OK(MPI_Send_init_c(out.data(), 1000, MPI_INT, peer, 4, MPI_COMM_WORLD, &requests[0]));

@@ -157,6 +157,7 @@ void unknown_lengths(const check::Environment& mpi) {
 int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv, 2);
   blocking_and_not(mpi);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   matched(mpi);
   matched_is_taken(mpi);
   nobody();

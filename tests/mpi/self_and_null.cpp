@@ -17,7 +17,8 @@ void to_self(const check::Environment& mpi) {
                              &receive));
         };
         if (receive_first) post();
-        CHECK_OK((synchronous ? MPI_Issend : MPI_Isend)(out.data(), length, MPI_INT, mpi.rank, 2, MPI_COMM_WORLD, &send));
+        CHECK_OK(
+            (synchronous ? MPI_Issend : MPI_Isend)(out.data(), length, MPI_INT, mpi.rank, 2, MPI_COMM_WORLD, &send));
         if (!receive_first) {
           MPI_Status status;
           CHECK_OK(MPI_Probe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &status));

@@ -1,5 +1,5 @@
-// The four send modes, blocking and not: all deliver; a synchronous send completes only once it is matched, a ready send
-// finds its receive, a buffered one completes at once.
+// The four send modes, blocking and not: all deliver; a synchronous send completes only once it is matched, a ready
+// send finds its receive, a buffered one completes at once.
 #include <vector>
 
 #include "common/check.hpp"

@@ -1,4 +1,5 @@
-// MPI_Sendrecv and _replace and their non-blocking forms, in rings, with oneself and with nobody, of different types on the two sides.
+// MPI_Sendrecv and _replace and their non-blocking forms, in rings, with oneself and with nobody, of different types on
+// the two sides.
 #include <vector>
 
 #include "common/check.hpp"
@@ -49,8 +50,8 @@ void replace(const check::Environment& mpi) {
 void nobody(const check::Environment& mpi) {
   int value = mpi.rank, in = -1;
   MPI_Status status;
-  CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
-                        &status));
+  CHECK_OK(
+      MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
   CHECK_EQ(in, -1);
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
   CHECK_OK(MPI_Sendrecv_replace(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));

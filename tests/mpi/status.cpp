@@ -30,8 +30,8 @@ void elements(const check::Environment& mpi) {
   std::vector<char> out(100), in(1000);
   MPI_Status status;
   for (int pairs = 0; pairs < 4; ++pairs) {
-    CHECK_OK(MPI_Sendrecv(out.data(), pairs, pair, mpi.rank, 0, in.data(), 10, pair, mpi.rank, 0, MPI_COMM_WORLD,
-                          &status));
+    CHECK_OK(
+        MPI_Sendrecv(out.data(), pairs, pair, mpi.rank, 0, in.data(), 10, pair, mpi.rank, 0, MPI_COMM_WORLD, &status));
     expect(status, pair, pairs, 2 * pairs);
   }
   // One pair and the int of the next.

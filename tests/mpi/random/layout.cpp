@@ -147,9 +147,8 @@ void Layout::subarray(Generator& random) {
   const bool fortran = chance(random, 50);
   name_ = fortran ? "subarray (Fortran)" : "subarray (C)";
   if (fortran) {
-    const int reversed[3][3] = {{sizes[2], sizes[1], sizes[0]},
-                                {subsizes[2], subsizes[1], subsizes[0]},
-                                {starts[2], starts[1], starts[0]}};
+    const int reversed[3][3] = {
+        {sizes[2], sizes[1], sizes[0]}, {subsizes[2], subsizes[1], subsizes[0]}, {starts[2], starts[1], starts[0]}};
     CHECK_OK(MPI_Type_create_subarray(3, reversed[0], reversed[1], reversed[2], MPI_ORDER_FORTRAN, unit_type_, &type_));
   } else {
     CHECK_OK(MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, unit_type_, &type_));

@@ -7,7 +7,7 @@ namespace {
 
 using hr::test::MemoryKind;
 
-const Basic kBasics[] = {{MPI_CHAR, 1},  {MPI_BYTE, 1},   {MPI_SHORT, 2},    {MPI_INT, 4},
+const Basic kBasics[] = {{MPI_CHAR, 1},  {MPI_BYTE, 1},   {MPI_SHORT, 2},   {MPI_INT, 4},
                          {MPI_FLOAT, 4}, {MPI_DOUBLE, 8}, {MPI_INT64_T, 8}, {MPI_UINT16_T, 2}};
 
 // 0 to `largest` bytes: half of the messages below 2 KiB, a tenth near the top.
@@ -62,13 +62,13 @@ Exchange draw_exchange(const Settings& settings, int ranks, int index, bool wild
   exchange.receive_memory = kind();
   // A blocking send to oneself, or to one who has not begun to receive, would never end.
   const bool may_block = !wild && exchange.source != exchange.target;
-  exchange.send = static_cast<SendHow>(draw(random, may_block ? 0 : static_cast<int>(SendHow::kIsend),
-                                            static_cast<int>(SendHow::kPersistentSsend)));
-  // Buffered sends of device memory would need the library to stage what the user's host buffer holds: they may, but the
-  // buffer attached here is meant for small ones.
+  exchange.send = static_cast<SendHow>(
+      draw(random, may_block ? 0 : static_cast<int>(SendHow::kIsend), static_cast<int>(SendHow::kPersistentSsend)));
+  // Buffered sends of device memory would need the library to stage what the user's host buffer holds: they may, but
+  // the buffer attached here is meant for small ones.
   if (exchange.send == SendHow::kIbsend && exchange.bytes() > 60000) exchange.send = SendHow::kIsend;
-  exchange.receive = wild ? ReceiveHow::kAnyMprobe
-                          : static_cast<ReceiveHow>(draw(random, 0, static_cast<int>(ReceiveHow::kImprobe)));
+  exchange.receive =
+      wild ? ReceiveHow::kAnyMprobe : static_cast<ReceiveHow>(draw(random, 0, static_cast<int>(ReceiveHow::kImprobe)));
   exchange.any_source = chance(random, 30);
   exchange.any_tag = !exchange.any_source && chance(random, 30);  // both would take another's message
   return exchange;
@@ -88,13 +88,13 @@ int draw(Generator& generator, int lowest, int highest) {
 }
 
 const char* name_of(SendHow how) {
-  constexpr const char* kNames[] = {"send",       "ssend", "isend", "issend", "ibsend", "persistent send",
-                                    "persistent ssend"};
+  constexpr const char* kNames[] = {"send",   "ssend",           "isend",           "issend",
+                                    "ibsend", "persistent send", "persistent ssend"};
   return kNames[static_cast<int>(how)];
 }
 
 const char* name_of(ReceiveHow how) {
-  constexpr const char* kNames[] = {"recv",   "irecv",   "persistent recv", "probe + recv",
+  constexpr const char* kNames[] = {"recv",   "irecv",   "persistent recv",   "probe + recv",
                                     "mprobe", "improbe", "mprobe of anything"};
   return kNames[static_cast<int>(how)];
 }

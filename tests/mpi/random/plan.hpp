@@ -1,8 +1,8 @@
 // What happens in the random exchange: computed alike on every rank from the seed, with no communication.
 //
 // An exchange is one message. Its signature (the sequence of basic types) is a short random unit, repeated a * b * c
-// times; how each side lays it out in memory is that side's own affair (layout.hpp). Every exchange and every side draws
-// from a generator of its own, so that a rank computes only what it takes part in.
+// times; how each side lays it out in memory is that side's own affair (layout.hpp). Every exchange and every side
+// draws from a generator of its own, so that a rank computes only what it takes part in.
 #pragma once
 
 #include <mpi.h>

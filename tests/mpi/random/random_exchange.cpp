@@ -82,8 +82,8 @@ class Player {
     for (const auto& endpoint : endpoints) {
       if (endpoint->request() != MPI_REQUEST_NULL) open.push_back(endpoint.get());
     }
-    Generator random = generator(settings_.seed, static_cast<std::uint64_t>(batch.number),
-                                 100 + static_cast<std::uint64_t>(rank_));
+    Generator random =
+        generator(settings_.seed, static_cast<std::uint64_t>(batch.number), 100 + static_cast<std::uint64_t>(rank_));
     for (std::size_t i = open.size(); i > 1; --i) {
       std::swap(open[i - 1], open[static_cast<std::size_t>(draw(random, 0, static_cast<int>(i) - 1))]);
     }
@@ -148,12 +148,17 @@ Settings parse(int argc, char** argv) {
   if (gpu::available()) settings.kinds.assign(std::begin(hr::test::kAllKinds), std::end(hr::test::kAllKinds));
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
-    if (name == "--seed") settings.seed = value == "random" ? static_cast<std::uint64_t>(std::time(nullptr))
-                                                            : std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--exchanges") settings.exchanges = std::atoi(value.c_str());
-    else if (name == "--largest") settings.largest = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--kinds") settings.kinds = kinds_of(value);
-    else check::fail(__FILE__, __LINE__, "unknown option " + name);
+    if (name == "--seed")
+      settings.seed = value == "random" ? static_cast<std::uint64_t>(std::time(nullptr))
+                                        : std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--exchanges")
+      settings.exchanges = std::atoi(value.c_str());
+    else if (name == "--largest")
+      settings.largest = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--kinds")
+      settings.kinds = kinds_of(value);
+    else
+      check::fail(__FILE__, __LINE__, "unknown option " + name);
   }
   CHECK(!settings.kinds.empty());
   CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // of a random one
