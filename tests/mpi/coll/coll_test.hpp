@@ -1,0 +1,151 @@
+// What the tests of collectives share: buffers in several layouts of one signature, random choices that are equal on
+// all ranks, and one call for the three forms of an operation.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "common/check.hpp"
+
+namespace coll_test {
+
+inline constexpr int kPerElement = 6;  // integers in an element of every shape
+inline constexpr int kPoison = -77777777;
+
+// A datatype of six integers, and where they lie (in integers, from the element's origin).
+struct Shape {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::array<int, kPerElement> offsets{};
+  int extent = 0;
+};
+
+class Shapes {
+ public:
+  Shapes() {
+    add({0, 1, 2, 3, 4, 5}, 6);     // one run
+    add({0, 1, 3, 4, 6, 7}, 9);     // strided
+    add({9, 7, 5, 4, 0, 2}, 12);    // out of order
+    add({-3, -2, 0, 1, 4, 5}, 10);  // data before the origin
+  }
+  ~Shapes() {
+    for (Shape& shape : shapes_) MPI_Type_free(&shape.type);
+  }
+  Shapes(const Shapes&) = delete;
+  Shapes& operator=(const Shapes&) = delete;
+  [[nodiscard]] int size() const { return static_cast<int>(shapes_.size()); }
+  const Shape& operator[](int i) const { return shapes_[static_cast<std::size_t>(i)]; }
+
+ private:
+  void add(const std::array<int, kPerElement>& offsets, int extent) {
+    Shape shape{MPI_DATATYPE_NULL, offsets, extent};
+    MPI_Datatype blocks = MPI_DATATYPE_NULL;
+    CHECK_OK(MPI_Type_create_indexed_block(kPerElement, 1, shape.offsets.data(), MPI_INT, &blocks));
+    const auto bytes = static_cast<MPI_Aint>(sizeof(int));
+    CHECK_OK(MPI_Type_create_resized(blocks, 0, extent * bytes, &shape.type));
+    CHECK_OK(MPI_Type_commit(&shape.type));
+    CHECK_OK(MPI_Type_free(&blocks));
+    shapes_.push_back(shape);
+  }
+  std::vector<Shape> shapes_;
+};
+
+// Room for elements of a shape, poisoned all over; knows which integers belong to an element.
+class Buffer {
+ public:
+  Buffer(const Shape& shape, int elements)
+      : shape_(&shape),
+        elements_(elements),
+        data_(static_cast<std::size_t>(elements * shape.extent + 2 * kMargin), kPoison) {}
+  [[nodiscard]] int* address() { return data_.data() + kMargin; }
+  [[nodiscard]] MPI_Datatype type() const { return shape_->type; }
+  int& at(int element, int k) {
+    return data_[static_cast<std::size_t>(kMargin + element * shape_->extent +
+                                          shape_->offsets[static_cast<std::size_t>(k)])];
+  }
+  // Everything that is no element's data must be as it was.
+  void check_holes() {
+    std::vector<bool> owned(data_.size(), false);
+    for (int element = 0; element < elements_; ++element) {
+      for (int k = 0; k < kPerElement; ++k) owned[static_cast<std::size_t>(&at(element, k) - data_.data())] = true;
+    }
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      if (!owned[i]) CHECK_EQ(data_[i], kPoison);
+    }
+  }
+
+ private:
+  static constexpr int kMargin = 16;
+  const Shape* shape_;
+  int elements_;
+  std::vector<int> data_;
+};
+
+// What integer k of element `element` of the block from `source` to `target` is.
+inline int value(int round, int source, int target, int element, int k) {
+  std::uint32_t h = 2166136261U;
+  for (const int part : {round, source, target, element, k}) h = (h ^ static_cast<std::uint32_t>(part)) * 16777619U;
+  return static_cast<int>(h >> 8);
+}
+
+// Choices that are the same on every rank.
+class Choices {
+ public:
+  Choices() {
+    unsigned seed = 12345;
+    if (const char* text = std::getenv("TEST_SEED")) seed = static_cast<unsigned>(std::atoi(text));
+    if (check::world_rank() == 0) std::printf("TEST_SEED=%u\n", seed);
+    engine_.seed(seed);
+  }
+  int below(int limit) { return static_cast<int>(engine_() % static_cast<unsigned>(limit)); }
+  bool flip() { return below(2) == 1; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+enum class Form { kBlocking, kNonblocking, kPersistent };
+
+inline void wait(MPI_Request* request, bool by_test) {
+  if (!by_test) {
+    CHECK_OK(MPI_Wait(request, MPI_STATUS_IGNORE));
+    return;
+  }
+  int done = 0;
+  while (done == 0) CHECK_OK(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+}
+
+// The functions of one operation take the same arguments, the others with a request (and an info) behind.
+template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
+void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  switch (form) {
+    case Form::kBlocking:
+      CHECK_OK(blocking(arguments...));
+      break;
+    case Form::kNonblocking:
+      CHECK_OK(nonblocking(arguments..., &request));
+      wait(&request, sizeof...(arguments) % 2 == 0);
+      CHECK(request == MPI_REQUEST_NULL);
+      break;
+    case Form::kPersistent:
+      CHECK_OK(persistent(arguments..., MPI_INFO_NULL, &request));
+      CHECK_OK(MPI_Start(&request));
+      wait(&request, sizeof...(arguments) % 2 == 1);
+      CHECK(request != MPI_REQUEST_NULL);
+      CHECK_OK(MPI_Request_free(&request));
+      break;
+  }
+}
+// CARRY_OUT(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial stands apart, as its
+// case differs.
+#define CARRY_OUT(form, Initial, initial, rest, ...) \
+  ::coll_test::carry_out(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
+
+}  // namespace coll_test
