@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
                              allgatherv, alltoall, alltoallv, alltoallw, barrier};
     int round = 0;
     for (const int count : kCounts) {
-      for (int repeat = 0; repeat < 6; ++repeat) {
+      for (int repeat = 0; repeat < (mpi.size > 4 ? 3 : 6); ++repeat) {
         for (const auto operation : operations) {
           Trial trial{};
           trial.round = round++;

@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
       all_reductions(maxima, trial);
       if (count < 9000) all_reductions(matrices, trial);
       same_bits_everywhere(trial);
-      persistent_restart(trial);
+      if (repeat == 0) persistent_restart(trial);
     }
   }
   reduce_local(matrices);
