@@ -92,7 +92,8 @@ function(hr_fatbin name)
     add_library(${name}_host_kernels SHARED ${unit})
     target_include_directories(${name}_host_kernels PRIVATE ${HR_KERNELS_INCLUDE})
     # A misaligned access ends the program here as it does on the device.
-    target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error)
+    target_compile_options(${name}_host_kernels PRIVATE -fsanitize=alignment -fsanitize-undefined-trap-on-error
+                           -ftls-model=initial-exec)  # LeakSanitizer cannot read thread-locals of opened libraries
     set_target_properties(${name}_host_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_FAKE_CUDA_DIR})
     set_property(GLOBAL APPEND PROPERTY HR_HOST_KERNELS ${name}_host_kernels)
   endif()

@@ -35,7 +35,8 @@ extern bool maybe_cuda;  // false once the driver was looked for and not found
 Status classify_slow(const void* address, Location* location);
 }  // namespace detail
 
-// What `address` points to. A pointer the driver does not know is host memory.
+// What `address` points to. A pointer the driver does not know is host memory. For managed memory, which the CPU may
+// touch next, work that the program put on the legacy default stream before is done on return.
 // Errors: MPI_ERR_BUFFER for a device in an error state, naming the pointer and the CUDA error.
 inline Status classify(const void* address, Location* location) {
   if (!detail::maybe_cuda) [[likely]] {

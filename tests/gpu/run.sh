@@ -5,7 +5,7 @@
 #
 # BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries travel. What is
 # missing there (an MPI program, mpiexec) is named as skipped. Exit code: the number of failed tests.
-# The fake driver is never used: LD_LIBRARY_PATH loses its directory.
+# The fake driver is never used (LD_LIBRARY_PATH loses its directory); without a device nothing is run.
 set -u
 build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}
@@ -15,8 +15,9 @@ summary=()
 
 # Where a moved build keeps its shared library (its run path is that of the machine it was built on).
 library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit 2>/dev/null)
-unset LD_LIBRARY_PATH
-[ -n "$library" ] && export LD_LIBRARY_PATH=$(dirname "$library")
+LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
+[ -n "$library" ] && LD_LIBRARY_PATH=$(dirname "$library"):$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH
 mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit 2>/dev/null)
 
 run() {  # run NAME SECONDS COMMAND...
@@ -47,6 +48,10 @@ ranks() {  # ranks NAME N SECONDS PROGRAM ARGS...
   run "$name" "$limit" "$mpiexec" -n "$count" "$program" "$@"
 }
 
+if "$build/gpu_tests/unit_mem" --gtest_filter=Classify.EveryKind | grep -q 'no CUDA device'; then
+  echo "tests/gpu/run.sh: no CUDA device (is libcuda.so.1 in the search path?)" >&2
+  exit 1
+fi
 echo "host $(hostname), $(nproc) cores, $(ldd --version | head -1)"
 nvidia-smi --query-gpu=index,name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
 nvidia-smi topo -m 2>/dev/null | head -8

@@ -1,6 +1,7 @@
 #include "layout/cuda/by_copy_engine.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -12,27 +13,32 @@ namespace {
 
 const mem::Location kHostMemory{};
 
-// The elements [first, first + count) of a view, mirrored in host memory.
-struct Mirror {
-  std::byte* device = nullptr;  // lowest byte that they span
-  std::size_t bytes = 0;
-  View host;                    // the same elements in the mirror
-};
+// The elements [first, first + count) of a view, and the memory that they span.
+struct Group {
+  Group(const View& view, Count first, Count count) noexcept : elements(view) {
+    const Datatype& type = *view.type;
+    const Count reach = (count - 1) * type.extent();  // from the first element to the last
+    low = type.true_lb() + std::min<Count>(reach, 0);
+    bytes = static_cast<std::size_t>(type.true_extent() + std::abs(reach));
+    elements.address += first * type.extent();
+    elements.count = count;
+    elements.packed = static_cast<std::size_t>(count * type.size());
+  }
+  [[nodiscard]] std::byte* lowest() const noexcept { return elements.address + low; }
+  // The same elements where their span is mirrored at `memory`.
+  [[nodiscard]] View in_host(std::byte* memory) const noexcept {
+    View host = elements;
+    // Element 0's origin may lie outside of the mirror: computed as a number.
+    host.address = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
+    host.where = kHostMemory;
+    host.contiguous = false;
+    return host;
+  }
 
-void mirror_of(const View& view, Count first, Count count, std::byte* memory, Mirror* mirror) {
-  const Datatype& type = *view.type;
-  const Count reach = (count - 1) * type.extent();  // from the first element to the last
-  std::byte* origin = view.address + first * type.extent();
-  const Count low = type.true_lb() + std::min<Count>(reach, 0);
-  mirror->device = origin + low;
-  mirror->bytes = static_cast<std::size_t>(type.true_extent() + std::abs(reach));
-  mirror->host = view;
-  mirror->host.address = memory - low;
-  mirror->host.count = count;
-  mirror->host.packed = static_cast<std::size_t>(count * type.size());
-  mirror->host.where = kHostMemory;
-  mirror->host.contiguous = false;
-}
+  View elements;
+  Count low = 0;          // of the span, from element 0's origin
+  std::size_t bytes = 0;  // of the span
+};
 
 // Elements that are mirrored at a time: as many as fit a staging piece, at least one.
 Count group_of(const View& view) {
@@ -52,18 +58,16 @@ Status for_each_group(const View& view, std::size_t offset, std::size_t bytes, c
     const auto first = static_cast<Count>((offset + done) / size);
     const auto last = static_cast<Count>((offset + bytes + size - 1) / size);
     const Count count = std::min(group, last - first);
-    Mirror mirror;
-    mirror_of(view, first, count, nullptr, &mirror);
-    if (mirror.bytes > capacity) {
-      memory.reset(new (std::nothrow) std::byte[mirror.bytes]);
-      if (memory == nullptr) return fail(Errc::kNoMem, "no host memory for the %zu bytes that a type spans", mirror.bytes);
-      capacity = mirror.bytes;
+    const Group span(view, first, count);
+    if (span.bytes > capacity) {
+      memory.reset(new (std::nothrow) std::byte[span.bytes]);
+      if (memory == nullptr) return fail(Errc::kNoMem, "no host memory for the %zu bytes that a type spans", span.bytes);
+      capacity = span.bytes;
     }
-    mirror_of(view, first, count, memory.get(), &mirror);
     const std::size_t inside = offset + done - static_cast<std::size_t>(first) * size;
-    const std::size_t length = std::min(bytes - done, mirror.host.packed - inside);
-    HR_TRY(mem::copy(memory.get(), kHostMemory, mirror.device, view.where, mirror.bytes));
-    HR_TRY(move(mirror, inside, length, done, memory.get()));
+    const std::size_t length = std::min(bytes - done, span.elements.packed - inside);
+    HR_TRY(mem::copy(memory.get(), kHostMemory, span.lowest(), view.where, span.bytes));
+    HR_TRY(move(span, inside, length, done, memory.get()));
     done += length;
   }
   return kOk;
@@ -72,18 +76,19 @@ Status for_each_group(const View& view, std::size_t offset, std::size_t bytes, c
 }  // namespace
 
 Status pack_by_copy_engine(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host) {
-  return for_each_group(from, offset, bytes,
-                        [&](const Mirror& mirror, std::size_t inside, std::size_t length, std::size_t done, std::byte*) {
-                          return layout::pack(mirror.host, inside, length, to_host + done);
-                        });
+  return for_each_group(
+      from, offset, bytes,
+      [&](const Group& span, std::size_t inside, std::size_t length, std::size_t done, std::byte* memory) {
+        return layout::pack(span.in_host(memory), inside, length, to_host + done);
+      });
 }
 
 Status unpack_by_copy_engine(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host) {
   return for_each_group(
       to, offset, bytes,
-      [&](const Mirror& mirror, std::size_t inside, std::size_t length, std::size_t done, std::byte* memory) {
-        HR_TRY(layout::unpack(mirror.host, inside, length, from_host + done));
-        return mem::copy(mirror.device, to.where, memory, kHostMemory, mirror.bytes);
+      [&](const Group& span, std::size_t inside, std::size_t length, std::size_t done, std::byte* memory) {
+        HR_TRY(layout::unpack(span.in_host(memory), inside, length, from_host + done));
+        return mem::copy(span.lowest(), to.where, memory, kHostMemory, span.bytes);
       });
 }
 

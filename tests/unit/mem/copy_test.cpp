@@ -113,16 +113,17 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
 }
 
 TEST_F(Copy, FailureNamesCallPointerDeviceAndError) {
-  void* address = gpu::allocate(1 << 20);
-  const Location stale = where(address);
-  gpu::free(address);
-  std::vector<std::byte> host(64);
-  const Status status = copy(host.data(), Location{}, address, stale, 64);
+  // Far beyond the end of its allocation (check_range() would have said so before).
+  DeviceMemory memory(1 << 20, MemoryKind::kDevice);
+  DeviceMemory target(1 << 20, MemoryKind::kDevice);
+  const std::size_t bytes = std::size_t{1} << 40;
+  const Status status = copy(target.get(), where(target.get()), memory.get(), where(memory.get()), bytes);
   ASSERT_EQ(status.errc(), Errc::kOther);
   const std::string text = take_detail();
   char pointer[32];
-  std::snprintf(pointer, sizeof pointer, "%p", address);
-  for (const char* part : {"cuMemcpyAsync", "device 0", "CUDA_ERROR_INVALID_VALUE", "64 bytes", static_cast<const char*>(pointer)}) {
+  std::snprintf(pointer, sizeof pointer, "%p", memory.get());
+  for (const char* part :
+       {"cuMemcpyAsync", "device 0", "CUDA_ERROR_INVALID_VALUE", "1099511627776 bytes", static_cast<const char*>(pointer)}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in: " << text;
   }
 }
