@@ -73,7 +73,8 @@ def write_knobs(knobs: list[dict], out: Path) -> None:
     for knob in knobs:
         kind = enum_name(knob) if knob["type"] == "enum" else CPP_TYPE[knob["type"]]
         lines.append(f"  // {knob['sentence']}\n  {kind} {knob['name']} = {cpp_default(knob)};\n")
-    lines.append("};\n\n// HR_KNOBS(X): X(name, type, default, low, high, values, scope, sentence) for each, as text.\n")
+    lines.append("};\n\n"
+                 "// HR_KNOBS(X): X(name, type, default, low, high, values, scope, sentence) for each, as text.\n")
     lines.append("#define HR_KNOBS(X)")
     for knob in knobs:
         low, high = knob.get("range", ["", ""])

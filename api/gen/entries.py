@@ -265,9 +265,10 @@ class Writer:
             self.emit(f"auto* const {local} = {find};")
             self.check(f"{local} == nullptr", report[0], parameter, *report[1:])
         self.arguments[name] = local if may_be_null(parameter) else f"*{local}"
-        if kind.name in ("comm", "session") and self.where == "nullptr":
+        if kind.name == "comm" and not self.comm:
+            self.comm = local
+        if kind.name in ("comm", "session") and self.where == "nullptr" and not self.fallback:
             self.where = local
-            self.comm = local if kind.name == "comm" else ""
 
     def object_array(self, parameter: Parameter) -> None:
         name = parameter.name
@@ -275,9 +276,10 @@ class Writer:
         counts = self.counts_of(parameter)
         must_commit = "true" if self.function.has_buffer else "false"
         self.emit(f"TypeList {name}_;")
-        resolve = f"{name}_.resolve({name}, static_cast<int>({self.length_of(parameter)}), {counts}, {must_commit})"
+        length = self.length_of(parameter)
+        resolve = f"{name}_.resolve({name}, static_cast<int>({length}), {counts}, {must_commit})"
         condition = self.conditions.get(name)
-        self.emit(f"const int {name}_bad = {condition + ' ? ' if condition else ''}{resolve}{' : -1' if condition else ''};")
+        self.emit(f"const int {name}_bad = " + (f"{condition} ? {resolve} : -1;" if condition else f"{resolve};"))
         self.check(f"{name}_bad >= 0", "report_type_element", parameter, f"{name}_bad", f"{name}[{name}_bad]")
         self.arguments[name] = f"{name}_.span()"
 
@@ -309,7 +311,8 @@ def direct_entry(function: Function, large: bool) -> str:
     arguments = ", ".join(p.name for p in function.parameters if p.kind.role != "varargs")
     guard = "" if function.unlocked else "  const LibraryGuard guard;\n"
     name = function.form(large)
-    return (f'extern "C" {function.prototype(large, "P")} {{\n{guard}  return impl::{function.impl_name}({arguments});\n}}\n'
+    prototype = function.prototype(large, "P")
+    return (f'extern "C" {prototype} {{\n{guard}  return impl::{function.impl_name}({arguments});\n}}\n'
             f"HR_ALIAS({name});\n")
 
 

@@ -44,7 +44,8 @@ def constants(tables: Tables) -> str:
 def enums(tables: Tables) -> str:
     lines = []
     for enum in ENUMS:
-        values = [f"  {name} = {value:#x}" for _, name, value, c_type in constants_of(tables.constants) if c_type == enum]
+        found = [(name, value) for _, name, value, c_type in constants_of(tables.constants) if c_type == enum]
+        values = [f"  {name} = {value:#x}" for name, value in found]
         lines.append(f"typedef enum {enum} {{\n" + ",\n".join(values) + f"\n}} {enum};\n")
     return "\n".join(lines)
 

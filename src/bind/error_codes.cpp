@@ -16,12 +16,12 @@ constexpr int kClassMask = (1 << kClassBits) - 1;
 // Enough that a program that collects codes and asks for their texts later gets the right ones.
 constexpr std::size_t kSlots = 512;
 
-std::array<std::string, kSlots> texts;   // slot 0 is not used: a code without a slot is a bare class
+std::array<std::string, kSlots> texts;  // slot 0 is not used: a code without a slot is a bare class
 std::size_t next_slot = 1;
 
 // What the program added. Classes and codes share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
 struct Added {
-  int error_class;   // its own number for a class
+  int error_class;  // its own number for a class
   std::string text;
   bool has_text = false;
 };

@@ -1,5 +1,6 @@
 #include "bind/raise.hpp"
 
+#include <climits>
 #include <utility>
 
 #include "bind/error_codes.hpp"
@@ -51,55 +52,38 @@ int invoke_on(Object* where, Fallback fallback, int code, const std::string& tex
   return comm::invoke(*handler, where != nullptr ? where->handle() : nullptr, code, text);
 }
 
-const char* kind_name(ObjectKind kind) {
-  switch (kind) {
-    case ObjectKind::kCommunicator: return "MPI_Comm";
-    case ObjectKind::kGroup: return "MPI_Group";
-    case ObjectKind::kDatatype: return "MPI_Datatype";
-    case ObjectKind::kOp: return "MPI_Op";
-    case ObjectKind::kRequest: return "MPI_Request";
-    case ObjectKind::kMessage: return "MPI_Message";
-    case ObjectKind::kInfo: return "MPI_Info";
-    case ObjectKind::kErrhandler: return "MPI_Errhandler";
-    case ObjectKind::kSession: return "MPI_Session";
-    case ObjectKind::kWindow: return "MPI_Win";
-    case ObjectKind::kFile: return "MPI_File";
-  }
-  return "handle";
-}
-
-struct NullHandle {
+// What texts say of a handle type.
+struct HandleType {
   ObjectKind kind;
-  std::uintptr_t value;
+  std::uintptr_t null;
+  const char* null_name;
   const char* name;
   Errc error_class;
 };
-constexpr NullHandle kNullHandles[] = {
-    {ObjectKind::kCommunicator, abi::kCommNull, "MPI_COMM_NULL", Errc::kComm},
-    {ObjectKind::kGroup, abi::kGroupNull, "MPI_GROUP_NULL", Errc::kGroup},
-    {ObjectKind::kDatatype, abi::kDatatypeNull, "MPI_DATATYPE_NULL", Errc::kType},
-    {ObjectKind::kOp, abi::kOpNull, "MPI_OP_NULL", Errc::kOp},
-    {ObjectKind::kRequest, abi::kRequestNull, "MPI_REQUEST_NULL", Errc::kRequest},
-    {ObjectKind::kMessage, abi::kMessageNull, "MPI_MESSAGE_NULL", Errc::kRequest},
-    {ObjectKind::kInfo, abi::kInfoNull, "MPI_INFO_NULL", Errc::kInfo},
-    {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", Errc::kErrhandler},
-    {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", Errc::kSession},
+constexpr HandleType kHandleTypes[] = {
+    {ObjectKind::kCommunicator, abi::kCommNull, "MPI_COMM_NULL", "MPI_Comm", Errc::kComm},
+    {ObjectKind::kGroup, abi::kGroupNull, "MPI_GROUP_NULL", "MPI_Group", Errc::kGroup},
+    {ObjectKind::kDatatype, abi::kDatatypeNull, "MPI_DATATYPE_NULL", "MPI_Datatype", Errc::kType},
+    {ObjectKind::kOp, abi::kOpNull, "MPI_OP_NULL", "MPI_Op", Errc::kOp},
+    {ObjectKind::kInfo, abi::kInfoNull, "MPI_INFO_NULL", "MPI_Info", Errc::kInfo},
+    {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", "MPI_Errhandler", Errc::kErrhandler},
+    {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", "MPI_Session", Errc::kSession},
 };
 
-const NullHandle& null_of(ObjectKind kind) {
-  for (const NullHandle& entry : kNullHandles) {
-    if (entry.kind == kind) return entry;
+const HandleType& type_of(ObjectKind kind) {
+  for (const HandleType& type : kHandleTypes) {
+    if (type.kind == kind) return type;
   }
-  return kNullHandles[0];
+  return kHandleTypes[0];
 }
 
 Status handle_failure(const char* parameter, const char* index, const void* handle, ObjectKind kind) {
-  const NullHandle& null = null_of(kind);
-  if (reinterpret_cast<std::uintptr_t>(handle) == null.value) {
-    return fail(null.error_class, "%s%s is %s", parameter, index, null.name);
+  const HandleType& type = type_of(kind);
+  if (reinterpret_cast<std::uintptr_t>(handle) == type.null) {
+    return fail(type.error_class, "%s%s is %s", parameter, index, type.null_name);
   }
-  return fail(null.error_class, "%s%s is %p, which is no live %s: freed, or never made", parameter, index, handle,
-              kind_name(kind));
+  return fail(type.error_class, "%s%s is %p, which is no live %s: freed, or never made", parameter, index, handle,
+              type.name);
 }
 
 Status type_failure(const char* parameter, const char* index, const void* handle) {
@@ -138,8 +122,7 @@ int call_errhandler(Object& where, int code) {
 }
 
 Ref<comm::Errhandler>& file_errhandler() {
-  static Ref<comm::Errhandler> handler =
-      Ref<comm::Errhandler>::share(comm::predefined_errhandler(abi::kErrorsReturn));
+  static Ref<comm::Errhandler> handler = Ref<comm::Errhandler>::share(comm::predefined_errhandler(abi::kErrorsReturn));
   return handler;
 }
 
@@ -165,13 +148,18 @@ int report_negative(const Call& call, Object* where, const char* parameter, long
 
 int report_rank(const Call& call, Object* where, const char* parameter, int value, Errc error_class) {
   const auto& comm = static_cast<const comm::Communicator&>(*where);
-  return raise(call, where, fail(error_class, "%s is %d, but the %s has ranks 0 to %d", parameter, value,
-                                 comm.is_inter() ? "remote group" : "communicator", comm.peers().size() - 1));
+  const char* group = comm.is_inter() ? "remote group" : "communicator";
+  const int last = comm.peers().size() - 1;
+  const Status status =
+      last == 0 ? fail(error_class, "%s is %d, but the %s has only rank 0", parameter, value, group)
+                : fail(error_class, "%s is %d, but the %s has ranks 0 to %d", parameter, value, group, last);
+  return raise(call, where, status);
 }
 
 int report_tag(const Call& call, Object* where, const char* parameter, int value, Errc error_class) {
-  return raise(call, where, fail(error_class, "%s is %d; tags are 0 to %d (MPI_TAG_UB)%s", parameter, value, INT_MAX,
-                                 value == abi::kAnyTag ? "; MPI_ANY_TAG is for receives and probes" : ""));
+  return raise(call, where,
+               fail(error_class, "%s is %d; tags are 0 to %d (MPI_TAG_UB)%s", parameter, value, INT_MAX,
+                    value == abi::kAnyTag ? "; MPI_ANY_TAG is for receives and probes" : ""));
 }
 
 int report_in_place(const Call& call, Object* where, const char* parameter) {
@@ -179,8 +167,9 @@ int report_in_place(const Call& call, Object* where, const char* parameter) {
 }
 
 int report_too_large(const Call& call, Object* where, const char* parameter, long long value) {
-  return raise(call, where, fail(Errc::kValueTooLarge, "%s would be %lld, which an int cannot hold; call %s_c",
-                                 parameter, value, call.function));
+  return raise(call, where,
+               fail(Errc::kValueTooLarge, "%s would be %lld, which an int cannot hold; call %s_c", parameter, value,
+                    call.function));
 }
 
 }  // namespace hr::bind

@@ -18,7 +18,7 @@ enum class Fallback { kSelf, kFile };
 
 // The call in progress, a constant of its entry point.
 struct Call {
-  const char* function;   // "MPI_Send"
+  const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
 };
 

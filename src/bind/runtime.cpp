@@ -22,7 +22,7 @@ namespace {
 
 enum class World { kBefore, kInside, kAfter };
 
-int uses = 0;            // the world model and every session
+int uses = 0;  // the world model and every session
 bool layers_up = false;
 World world = World::kBefore;
 int level = MPI_THREAD_SINGLE;
@@ -87,10 +87,14 @@ void drop_use() {
 
 const char* level_name(int thread_level) {
   switch (thread_level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
   }
 }
 

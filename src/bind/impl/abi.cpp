@@ -28,7 +28,7 @@ Ref<comm::Info>& fortran_info() {
 }
 
 struct Booleans {
-  int size = 0;   // 0: not set
+  int size = 0;  // 0: not set
   std::array<unsigned char, 16> is_true{};
   std::array<unsigned char, 16> is_false{};
 };

@@ -40,17 +40,16 @@ T handle_from(int number, std::uintptr_t null) {
   if (number >= 0 && number < kFirstNumber) return reinterpret_cast<T>(static_cast<std::uintptr_t>(number));
   const Numbers& table = numbers();
   const auto index = static_cast<std::size_t>(number) - static_cast<std::size_t>(kFirstNumber);
-  return number > 0 && index < table.handles.size() ? static_cast<T>(table.handles[index])
-                                                    : reinterpret_cast<T>(null);
+  return number > 0 && index < table.handles.size() ? static_cast<T>(table.handles[index]) : reinterpret_cast<T>(null);
 }
 
 }  // namespace
 
 // The four functions of a handle type.
-#define HR_CONVERSIONS(stem, Type, null)                                                 \
-  MPI_Fint stem##_c2f(Type handle) { return number_of(handle); }                         \
-  Type stem##_f2c(MPI_Fint number) { return handle_from<Type>(number, abi::null); }      \
-  int stem##_toint(Type handle) { return number_of(handle); }                            \
+#define HR_CONVERSIONS(stem, Type, null)                                            \
+  MPI_Fint stem##_c2f(Type handle) { return number_of(handle); }                    \
+  Type stem##_f2c(MPI_Fint number) { return handle_from<Type>(number, abi::null); } \
+  int stem##_toint(Type handle) { return number_of(handle); }                       \
   Type stem##_fromint(int number) { return handle_from<Type>(number, abi::null); }
 
 HR_CONVERSIONS(comm, MPI_Comm, kCommNull)

@@ -11,7 +11,8 @@
 namespace hr::bind::impl {
 namespace {
 
-static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint) && sizeof(MPI_F08_status) == sizeof(MPI_Status));
+static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint) &&
+              sizeof(MPI_F08_status) == sizeof(MPI_Status));
 
 int copy_status(void* to, const void* from) {
   std::memcpy(to, from, sizeof(MPI_Status));

@@ -231,7 +231,9 @@ int t_category_get_pvars(int cat_index, int /*len*/, int* /*indices*/) {
   return cat_index == 0 ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
-int t_category_get_events(int cat_index, int len, int* indices) { return t_category_get_pvars(cat_index, len, indices); }
+int t_category_get_events(int cat_index, int len, int* indices) {
+  return t_category_get_pvars(cat_index, len, indices);
+}
 
 int t_category_get_categories(int cat_index, int len, int* indices) {
   return t_category_get_pvars(cat_index, len, indices);

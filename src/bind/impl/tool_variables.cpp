@@ -69,7 +69,8 @@ int t_source_get_timestamp(int, MPI_Count*) { return unknown(MPI_T_ERR_INVALID_I
 
 int t_event_get_num(int* num_events) { return none(num_events); }
 
-int t_event_get_info(int, char*, int*, int*, MPI_Datatype*, MPI_Aint*, int*, MPI_T_enum*, MPI_Info*, char*, int*, int*) {
+int t_event_get_info(int, char*, int*, int*, MPI_Datatype*, MPI_Aint*, int*, MPI_T_enum*, MPI_Info*, char*, int*,
+                     int*) {
   return unknown(MPI_T_ERR_INVALID_INDEX);
 }
 
