@@ -7,7 +7,7 @@ extern const PatternRecord kDatatype, kPackedX, kPacked, kStaged, kIsendRecvX, k
     kOverlapAsync;
 
 std::span<const PatternRecord* const> all_patterns() {
-  static constexpr const PatternRecord* kList[] = {&kDatatype,  &kPackedX,    &kPacked,  &kStaged,      &kIsendRecvX,
+  static constexpr const PatternRecord* kList[] = {&kDatatype,  &kPackedX,    &kStaged,  &kPacked,      &kIsendRecvX,
                                                    &kIsendRecv, &kIsendIrecv, &kOverlap, &kOverlapAsync};
   return kList;
 }
