@@ -23,9 +23,12 @@ Table& table() {
 
 const char* kind_name(KeyvalKind kind) {
   switch (kind) {
-    case KeyvalKind::kCommunicator: return "communicators";
-    case KeyvalKind::kDatatype: return "datatypes";
-    case KeyvalKind::kWindow: return "windows";
+    case KeyvalKind::kCommunicator:
+      return "communicators";
+    case KeyvalKind::kDatatype:
+      return "datatypes";
+    case KeyvalKind::kWindow:
+      return "windows";
   }
   return "objects";
 }
@@ -105,7 +108,8 @@ Status AttributeSet::copy_to(void* object, AttributeSet* to, void* new_object) c
     bool keep = false;
     const Status status = entry.keyval->copy(object, entry.value, &value, &keep);
     if (!status.ok()) {
-      // The new object is given up; its attributes go with it, whatever their callbacks say. The cause stays the copy's.
+      // The new object is given up; its attributes go with it, whatever their callbacks say. The cause stays the
+      // copy's.
       for (; !to->entries_.empty(); to->entries_.pop_back()) {
         static_cast<void>(to->entries_.back().keyval->remove(new_object, to->entries_.back().value));
       }

@@ -138,8 +138,8 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
   co_return kOk;
 }
 
-p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag, const std::vector<std::byte>* own,
-                         std::vector<std::byte>* other) {
+p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
+                         const std::vector<std::byte>* own, std::vector<std::byte>* other) {
   const std::uint64_t own_length = own->size();
   std::uint64_t other_length = 0;
   p2p::Task lengths = exchange(own_proc, other_proc, context, tag, &own_length, &other_length, sizeof own_length);

@@ -16,9 +16,9 @@
 namespace hr::comm {
 
 struct Members {
-  const int* procs;        // process numbers; the same order everywhere
+  const int* procs;  // process numbers; the same order everywhere
   int size;
-  int me;                  // index of this process
+  int me;  // index of this process
   std::uint32_t context;
   int tag;
 };
@@ -41,8 +41,8 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
                    std::size_t bytes);
 
 // The same for data whose length the other side does not know.
-p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag, const std::vector<std::byte>* own,
-                         std::vector<std::byte>* other);
+p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
+                         const std::vector<std::byte>* own, std::vector<std::byte>* other);
 
 // A non-negative tag made of any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;

@@ -34,7 +34,7 @@ bool has_pending_operations(const Communicator& comm) {
 
 // The hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.
 constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
-                                                   "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+                                                    "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
 
 }  // namespace
 

@@ -31,7 +31,7 @@ enum ContextUse : std::uint32_t {
   kLocalCollectiveContext = 2,  // coll/; within the local group of an intercommunicator
   kCreationContext = 3,         // agreements of all members, tagged by Communicator::creations_
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
-  kLeaderContext = 5,           // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
+  kLeaderContext = 5,  // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kContextSpacing = 8,
 };
 
@@ -56,17 +56,17 @@ class Communicator final : public Object {
   [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x3fffffff); }
 
   int rank_ = 0;
-  std::uint32_t context_ = 0;      // 0: not agreed yet (while MPI_Comm_idup is pending)
-  std::uint32_t creations_ = 0;    // collective creations from this one so far; equal on all members
+  std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
+  std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;
-  std::unique_ptr<Topology> topology_;   // null, Cartesian, graph or distributed graph
+  std::unique_ptr<Topology> topology_;  // null, Cartesian, graph or distributed graph
   AttributeSet attributes_;
   std::string name_;
-  Ref<Info> info_;                 // the hints in use; null: defaults
-  std::shared_ptr<p2p::BufferPool> buffer_;   // MPI_Comm_attach_buffer; null: never attached
+  Ref<Info> info_;                           // the hints in use; null: defaults
+  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Comm_attach_buffer; null: never attached
 };
 
 // The predefined communicators; null before initialisation.

@@ -22,7 +22,9 @@ class FreeMask {
     words_.fill(~std::uint64_t{0});
     for (const std::uint32_t number : {kBootstrapNumber, kWorldNumber, kSelfNumber}) set(number, false);
   }
-  [[nodiscard]] bool test(std::uint32_t number) const noexcept { return (words_[number / 64] >> (number % 64) & 1) != 0; }
+  [[nodiscard]] bool test(std::uint32_t number) const noexcept {
+    return (words_[number / 64] >> (number % 64) & 1) != 0;
+  }
   void set(std::uint32_t number, bool free) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << (number % 64);
     words_[number / 64] = free ? words_[number / 64] | bit : words_[number / 64] & ~bit;
@@ -137,8 +139,10 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
       HR_CO_TRY(voted);
     }
     if (!found) {
-      co_return fail(Errc::kOther, "no context is left that is free on every process (%d of %d are in use here): "
-                                   "free communicators that are not needed", contexts_in_use(), kRounds * kNumbersPerRound);
+      co_return fail(Errc::kOther,
+                     "no context is left that is free on every process (%d of %d are in use here): "
+                     "free communicators that are not needed",
+                     contexts_in_use(), kRounds * kNumbersPerRound);
     }
   }
 }

@@ -27,12 +27,12 @@ inline constexpr std::uint32_t kSelfNumber = 2;
 struct Agreement {
   Members members;
   // Two sets of members that are joined by their leaders (MPI_Intercomm_create); remote_leader < 0: one set.
-  int leader = 0;             // index in members
-  int remote_leader = -1;     // process
+  int leader = 0;          // index in members
+  int remote_leader = -1;  // process
   std::uint32_t leader_context = 0;
   int leader_tag = 0;
-  bool takes = true;          // false: takes part, but will not be in the new communicator
-  bool blocking = true;       // nothing else runs in this process's library until it is over
+  bool takes = true;     // false: takes part, but will not be in the new communicator
+  bool blocking = true;  // nothing else runs in this process's library until it is over
 };
 
 // *context: a multiple of kContextSpacing, the same on all members. It belongs to the caller if it takes it.

@@ -20,12 +20,12 @@ Status check_part_of(const Group& group, const Communicator& comm) {
 Status remote_choice(const Participants& participants, const Members& members, const Group& group, Ref<Group>* remote) {
   const int own = group.rank();
   std::vector<int> positions(static_cast<std::size_t>(participants.size()));
-  HR_TRY(p2p::run_blocking(
-      allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(positions.data()))));
+  HR_TRY(p2p::run_blocking(allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(positions.data()))));
   std::vector<std::pair<int, int>> chosen;
   for (int i = 0; i < participants.size(); ++i) {
     const int position = positions[static_cast<std::size_t>(i)];
-    if (!participants.on_own_side(i) && position != abi::kUndefined) chosen.emplace_back(position, participants.proc(i));
+    if (!participants.on_own_side(i) && position != abi::kUndefined)
+      chosen.emplace_back(position, participants.proc(i));
   }
   std::sort(chosen.begin(), chosen.end());
   std::vector<int> procs;

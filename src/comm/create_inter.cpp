@@ -94,8 +94,8 @@ Status trade(const Members& members, Communicator* peer, int remote_leader, int 
     return fail(Errc::kRank, "the remote leader (rank %d of the peer communicator) is the local leader", remote_leader);
   }
   const Blob own = pack_procs({members.procs, static_cast<std::size_t>(members.size)});
-  return p2p::run_blocking(exchange_blobs(members.procs[members.me], bridge->remote_leader, bridge->context,
-                                          bridge->tag, &own, remote));
+  return p2p::run_blocking(
+      exchange_blobs(members.procs[members.me], bridge->remote_leader, bridge->context, bridge->tag, &own, remote));
 }
 
 }  // namespace
@@ -137,8 +137,8 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
       // Equal on both sides: made of both leaders, in one order.
       const int own = local.proc(local_leader);
       const int leaders[2] = {std::min(own, bridge.remote_leader), std::max(own, bridge.remote_leader)};
-      bridge.tag = hash_tag(stringtag, std::strlen(stringtag),
-                            static_cast<std::uint64_t>(hash_tag(leaders, sizeof leaders)));
+      bridge.tag =
+          hash_tag(stringtag, std::strlen(stringtag), static_cast<std::uint64_t>(hash_tag(leaders, sizeof leaders)));
       other = pack_procs(remote->procs());
     }
   }

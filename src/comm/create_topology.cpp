@@ -28,7 +28,8 @@ Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topo
 Status check_neighbors(const Communicator& comm, std::span<const int> ranks, const char* what) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] < 0 || ranks[i] >= comm.size()) {
-      return fail(Errc::kRank, "%s[%zu] = %d is outside the communicator of %d processes", what, i, ranks[i], comm.size());
+      return fail(Errc::kRank, "%s[%zu] = %d is outside the communicator of %d processes", what, i, ranks[i],
+                  comm.size());
     }
   }
   return kOk;

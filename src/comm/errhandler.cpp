@@ -18,11 +18,16 @@ Errhandler* make_predefined(ErrhandlerKind kind, std::uintptr_t abi_value) {
 
 const char* target_name(ErrhandlerTarget target) {
   switch (target) {
-    case ErrhandlerTarget::kAny: return "any object";
-    case ErrhandlerTarget::kCommunicator: return "communicators";
-    case ErrhandlerTarget::kSession: return "sessions";
-    case ErrhandlerTarget::kWindow: return "windows";
-    case ErrhandlerTarget::kFile: return "files";
+    case ErrhandlerTarget::kAny:
+      return "any object";
+    case ErrhandlerTarget::kCommunicator:
+      return "communicators";
+    case ErrhandlerTarget::kSession:
+      return "sessions";
+    case ErrhandlerTarget::kWindow:
+      return "windows";
+    case ErrhandlerTarget::kFile:
+      return "files";
   }
   return "other objects";
 }
@@ -52,7 +57,8 @@ Status check_errhandler(const Errhandler& handler, ErrhandlerTarget target) {
 
 int invoke(Errhandler& handler, void* handle, int code, std::string_view text) {
   switch (handler.kind()) {
-    case ErrhandlerKind::kReturn: return code;
+    case ErrhandlerKind::kReturn:
+      return code;
     case ErrhandlerKind::kUser: {
       // The function may free its own handler.
       const Ref<Errhandler> keep = Ref<Errhandler>::share(&handler);
@@ -61,7 +67,8 @@ int invoke(Errhandler& handler, void* handle, int code, std::string_view text) {
       return code;
     }
     case ErrhandlerKind::kFatal:
-    case ErrhandlerKind::kAbort: break;
+    case ErrhandlerKind::kAbort:
+      break;
   }
   // The exit status of a process has 8 bits; it must not become 0.
   const int status = error_class_of(code) & 0xff;

@@ -62,7 +62,8 @@ Status check_info_key(std::string_view key) {
 Status Info::set(std::string_view key, std::string_view value) {
   HR_TRY(check_info_key(key));
   if (value.size() >= abi::kMaxInfoVal) {
-    return fail(Errc::kInfoValue, "the value of info key '%.*s' has %zu characters: MPI_MAX_INFO_VAL - 1 = %d are allowed",
+    return fail(Errc::kInfoValue,
+                "the value of info key '%.*s' has %zu characters: MPI_MAX_INFO_VAL - 1 = %d are allowed",
                 static_cast<int>(key.size()), key.data(), value.size(), abi::kMaxInfoVal - 1);
   }
   for (auto& entry : entries_) {

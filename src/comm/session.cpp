@@ -1,8 +1,8 @@
 #include "comm/session.hpp"
 
 #include <array>
-#include <utility>
 #include <numeric>
+#include <utility>
 
 #include "boot/boot.hpp"
 

@@ -26,8 +26,8 @@ class Session final : public Object {
       : Object(kKind), errhandler_(std::move(errhandler)), thread_level_(std::move(thread_level)) {}
 
   Ref<Errhandler> errhandler_;
-  std::shared_ptr<p2p::BufferPool> buffer_;   // MPI_Session_attach_buffer; null: never attached
-  std::string thread_level_;   // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
+  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; null: never attached
+  std::string thread_level_;                 // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
 };
 
 // The process sets that exist: mpi://WORLD and mpi://SELF, in this order.

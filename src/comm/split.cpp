@@ -65,8 +65,7 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
   const Members members = participants.next_creation(comm);
   const Choice own{color, key};
   std::vector<Choice> choices(static_cast<std::size_t>(participants.size()));
-  HR_TRY(p2p::run_blocking(
-      allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(choices.data()))));
+  HR_TRY(p2p::run_blocking(allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(choices.data()))));
   Ref<Communicator> made;
   if (color != abi::kUndefined) {
     Ref<Group> local = side_of(participants, choices, color, true);
@@ -86,10 +85,15 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
 Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Communicator>* result) {
   int color = abi::kUndefined;
   switch (type) {
-    case abi::kUndefined: break;
-    case abi::kCommTypeShared: color = node_of(boot::identity().rank); break;
+    case abi::kUndefined:
+      break;
+    case abi::kCommTypeShared:
+      color = node_of(boot::identity().rank);
+      break;
     case abi::kCommTypeHwGuided:
-    case abi::kCommTypeResourceGuided: color = color_by_resource(hints, type); break;
+    case abi::kCommTypeResourceGuided:
+      color = color_by_resource(hints, type);
+      break;
     case abi::kCommTypeHwUnguided:
       // Each part must be smaller than the whole.
       if (spans_nodes(*comm.local_)) {
@@ -97,7 +101,8 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
       }
       break;
-    default: return fail(Errc::kArg, "%d is no MPI_COMM_TYPE_ constant", type);
+    default:
+      return fail(Errc::kArg, "%d is no MPI_COMM_TYPE_ constant", type);
   }
   HR_TRY(split(comm, color, key, result));
   if (*result && type != abi::kCommTypeHwUnguided) set_info(**result, hints);

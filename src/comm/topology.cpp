@@ -9,9 +9,12 @@ namespace hr::comm {
 
 int Topology::abi_kind() const noexcept {
   switch (kind_) {
-    case Kind::kCartesian: return abi::kCart;
-    case Kind::kGraph: return abi::kGraph;
-    case Kind::kDistGraph: return abi::kDistGraph;
+    case Kind::kCartesian:
+      return abi::kCart;
+    case Kind::kGraph:
+      return abi::kGraph;
+    case Kind::kDistGraph:
+      return abi::kDistGraph;
   }
   return abi::kUndefined;
 }

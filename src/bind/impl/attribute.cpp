@@ -1,9 +1,8 @@
 // Caching: attributes of communicators and datatypes (MPI 5.0 section 7.7; deprecated names, section 16.1).
-#include "base/attributes.hpp"
-
 #include <climits>
 
 #include "base/abi.hpp"
+#include "base/attributes.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"
@@ -93,17 +92,27 @@ int* predefined_value(int keyval, bool* known) {
   static int last_used;
   *known = true;
   switch (keyval) {
-    case MPI_TAG_UB: return &tag_ub;
-    case MPI_HOST: return &host;
-    case MPI_IO: return &io;
-    case MPI_WTIME_IS_GLOBAL: wtime_is_global = one_node() ? 1 : 0; return &wtime_is_global;
-    case MPI_APPNUM: appnum = boot::identity().appnum; return &appnum;
+    case MPI_TAG_UB:
+      return &tag_ub;
+    case MPI_HOST:
+      return &host;
+    case MPI_IO:
+      return &io;
+    case MPI_WTIME_IS_GLOBAL:
+      wtime_is_global = one_node() ? 1 : 0;
+      return &wtime_is_global;
+    case MPI_APPNUM:
+      appnum = boot::identity().appnum;
+      return &appnum;
     case MPI_UNIVERSE_SIZE:
       universe_size = boot::identity().universe_size;
       *known = universe_size >= 0;
       return &universe_size;
-    case MPI_LASTUSEDCODE: last_used = last_used_code(); return &last_used;
-    default: return nullptr;
+    case MPI_LASTUSEDCODE:
+      last_used = last_used_code();
+      return &last_used;
+    default:
+      return nullptr;
   }
 }
 

@@ -113,8 +113,8 @@ Status comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, 
   return comm::create_group(comm, group, tag, &newcomm);
 }
 
-Status comm_create_from_group(comm::Group& group, const char* stringtag, comm::Info* info,
-                              comm::Errhandler& errhandler, Ref<comm::Communicator>& newcomm) {
+Status comm_create_from_group(comm::Group& group, const char* stringtag, comm::Info* info, comm::Errhandler& errhandler,
+                              Ref<comm::Communicator>& newcomm) {
   return comm::create_from_group(group, stringtag, info, errhandler, &newcomm);
 }
 

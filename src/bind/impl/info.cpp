@@ -11,9 +11,7 @@ namespace hr::bind::impl {
 
 namespace {
 
-Status check_live(const comm::Info* info) {
-  return info != nullptr ? kOk : fail(Errc::kInfo, "info is MPI_INFO_NULL");
-}
+Status check_live(const comm::Info* info) { return info != nullptr ? kOk : fail(Errc::kInfo, "info is MPI_INFO_NULL"); }
 
 Status check_writable(const comm::Info* info) {
   HR_TRY(check_live(info));
@@ -106,7 +104,8 @@ Status info_get_nkeys(comm::Info* info, int& nkeys) {
 
 Status info_get_nthkey(comm::Info* info, int n, char* key) {
   HR_TRY(check_live(info));
-  if (n < 0 || n >= info->size()) return fail(Errc::kArg, "there is no key number %d: the info has %d", n, info->size());
+  if (n < 0 || n >= info->size())
+    return fail(Errc::kArg, "there is no key number %d: the info has %d", n, info->size());
   copy_out(info->key(n), abi::kMaxInfoKey, key);
   return kOk;
 }

@@ -56,7 +56,8 @@ void copy_some(const std::vector<int>& values, int n, int* out) {
 Status check_weights(const char* name, const int* weights, std::size_t degree) {
   if (weights == MPI_UNWEIGHTED || degree == 0) return kOk;
   if (weights == nullptr) return fail(Errc::kArg, "%s is null", name);
-  if (weights == MPI_WEIGHTS_EMPTY) return fail(Errc::kArg, "%s is MPI_WEIGHTS_EMPTY, but there are %zu edges", name, degree);
+  if (weights == MPI_WEIGHTS_EMPTY)
+    return fail(Errc::kArg, "%s is MPI_WEIGHTS_EMPTY, but there are %zu edges", name, degree);
   return kOk;
 }
 

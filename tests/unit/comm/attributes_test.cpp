@@ -128,8 +128,8 @@ TEST_F(AttributesTest, AKeyvalBelongsToOneKindOfObject) {
 TEST_F(AttributesTest, ACallbackMayChangeTheSet) {
   AttributeSet set_;
   const int other = logged();
-  const int keyval = create_keyval(KeyvalKind::kCommunicator, nullptr,
-                                   [&](void*, int, void*) { return set_.erase(&object, other); });
+  const int keyval =
+      create_keyval(KeyvalKind::kCommunicator, nullptr, [&](void*, int, void*) { return set_.erase(&object, other); });
   ASSERT_TRUE(set(set_, other, value(1)).ok());
   ASSERT_TRUE(set(set_, keyval, value(2)).ok());
   ASSERT_TRUE(set_.clear(&object).ok());

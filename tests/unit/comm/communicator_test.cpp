@@ -157,9 +157,8 @@ TEST_F(CommunicatorTest, CreateChecksTheGroup) {
   ASSERT_TRUE(
       create_from_group(*self()->local_, "tag", nullptr, *predefined_errhandler(abi::kErrorsReturn), &made).ok());
   EXPECT_EQ(made->errhandler_->kind(), ErrhandlerKind::kReturn);
-  EXPECT_EQ(
-      create_from_group(*make_group({9}), "tag", nullptr, *predefined_errhandler(abi::kErrorsReturn), &made),
-      Status(Errc::kGroup));
+  EXPECT_EQ(create_from_group(*make_group({9}), "tag", nullptr, *predefined_errhandler(abi::kErrorsReturn), &made),
+            Status(Errc::kGroup));
 }
 
 TEST_F(CommunicatorTest, TopologiesCheckTheirArguments) {

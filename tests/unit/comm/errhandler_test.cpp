@@ -25,12 +25,11 @@ TEST(ErrhandlerTest, ReturnGivesTheCodeBack) {
 TEST(ErrhandlerTest, AUsersFunctionSeesObjectAndCodeAndMayChangeTheCode) {
   int object = 0;
   void* seen = nullptr;
-  const Ref<Errhandler> handler =
-      create_errhandler(ErrhandlerTarget::kCommunicator, [&](void** handle, int* code) {
-        seen = *handle;
-        *handle = nullptr;
-        *code += 1;
-      });
+  const Ref<Errhandler> handler = create_errhandler(ErrhandlerTarget::kCommunicator, [&](void** handle, int* code) {
+    seen = *handle;
+    *handle = nullptr;
+    *code += 1;
+  });
   EXPECT_EQ(invoke(*handler, &object, 5, "text"), 6);
   EXPECT_EQ(seen, &object);
 }
