@@ -52,8 +52,7 @@ HR_DEVICE std::uint64_t locate(const Side& side, std::uint64_t n) {
   }
   const std::uint64_t at = element * kWidth;
   if (side.blocks == 0) return address + at;
-  const ListedBlock& block =
-      reinterpret_cast<const ListedBlock*>(side.blocks)[find_block<kWide>(side, element, at)];
+  const ListedBlock& block = reinterpret_cast<const ListedBlock*>(side.blocks)[find_block<kWide>(side, element, at)];
   return address + static_cast<std::uint64_t>(block.offset) + (at - block.packed);
 }
 

@@ -17,8 +17,8 @@ struct Divisor {
 };
 
 struct ListedBlock {
-  std::int64_t offset;    // bytes from the side's address
-  std::uint64_t packed;   // packed offset in the pattern, in bytes
+  std::int64_t offset;   // bytes from the side's address
+  std::uint64_t packed;  // packed offset in the pattern, in bytes
 };
 
 struct SideDim {
@@ -29,14 +29,14 @@ struct SideDim {
 inline constexpr int kSideDims = 5;
 
 struct Side {
-  std::uint64_t address;      // of element `origin` (linear), of the first run, or what block offsets count from
-  std::uint64_t blocks;       // const ListedBlock*; 0: the pattern is one run
-  std::uint64_t index;        // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
-  std::uint64_t origin;       // linear: number of the first element at `address`
+  std::uint64_t address;  // of element `origin` (linear), of the first run, or what block offsets count from
+  std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
+  std::uint64_t index;    // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
+  std::uint64_t origin;   // linear: number of the first element at `address`
   std::uint32_t index_shift;
-  std::int32_t ndims;         // -1: linear
-  Divisor pattern;            // elements of one pattern
-  Divisor block_elements;     // elements of each block where they are equal, else value 0
+  std::int32_t ndims;      // -1: linear
+  Divisor pattern;         // elements of one pattern
+  Divisor block_elements;  // elements of each block where they are equal, else value 0
   SideDim dims[kSideDims];
 };
 
@@ -45,7 +45,7 @@ struct CopyArguments {
   Side to;
   std::uint64_t first;  // packed bytes [first, last)
   std::uint64_t last;
-  std::uint32_t wide;   // element numbers may exceed 2^31: divide in 64 bits
+  std::uint32_t wide;  // element numbers may exceed 2^31: divide in 64 bits
   std::uint32_t reserved;
 };
 

@@ -4,10 +4,10 @@
 //     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] *= factor;
 //   }
 //
-// Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory or intrinsics (on the CPU the
-// threads of a launch run one after the other), and receive memory only through pointers and 64-bit addresses among
-// their parameters (also inside of 8-byte aligned struct parameters): the fake driver replaces device addresses there
-// by addresses that it may touch itself.
+// Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
+// or intrinsics (on the CPU the threads of a launch run one after the other), and receive memory only through pointers
+// and 64-bit addresses among their parameters (also inside of 8-byte aligned struct parameters): the fake driver
+// replaces device addresses there by addresses that it may touch itself.
 #pragma once
 
 #include <cstdint>

@@ -75,8 +75,9 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   if (!location.is_device() || bytes == 0) return kOk;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const auto outside = [&](const char* why) {
-    return fail(Errc::kBuffer, "buffer %p, %zu bytes: %s its allocation of %zu bytes at %#zx on CUDA device %d", address,
-                bytes, why, location.bytes, static_cast<std::size_t>(location.base), static_cast<int>(location.device));
+    return fail(Errc::kBuffer, "buffer %p, %zu bytes: %s its allocation of %zu bytes at %#zx on CUDA device %d",
+                address, bytes, why, location.bytes, static_cast<std::size_t>(location.base),
+                static_cast<int>(location.device));
   };
   if (location.bytes != 0 && (begin < location.base || bytes > location.base + location.bytes - begin)) {
     return outside("leaves");
@@ -115,8 +116,8 @@ Status free_like(const Location& like, void* address) {
 bool cuda_available() {
   const cuda::Driver* driver = cuda::find_driver();
   int devices = 0;
-  return driver != nullptr && driver->init(0) == cuda::kSuccess && driver->device_get_count(&devices) == cuda::kSuccess &&
-         devices > 0;
+  return driver != nullptr && driver->init(0) == cuda::kSuccess &&
+         driver->device_get_count(&devices) == cuda::kSuccess && devices > 0;
 }
 
 void shutdown() {

@@ -18,12 +18,12 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 
 struct Location {
   Kind kind = Kind::kHost;
-  bool pinned = false;           // host memory known to the driver
-  std::int16_t device = -1;      // ordinal of the device that owns it; -1 for host
-  void* context = nullptr;       // CUcontext the allocation belongs to; null for pool and VMM memory
-  std::uintptr_t base = 0;       // start of the allocation (0 for host)
-  std::size_t bytes = 0;         // its size
-  std::uint64_t id = 0;          // driver's buffer id: differs when an address is reused
+  bool pinned = false;       // host memory known to the driver
+  std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host
+  void* context = nullptr;   // CUcontext the allocation belongs to; null for pool and VMM memory
+  std::uintptr_t base = 0;   // start of the allocation (0 for host)
+  std::size_t bytes = 0;     // its size
+  std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
   // True when only the device may touch it (managed memory may be read and written by the CPU).

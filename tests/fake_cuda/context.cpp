@@ -109,7 +109,9 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 75:  // COMPUTE_CAPABILITY_MAJOR
       *value = 9;
       break;
-    case 34: case 50: case 76:  // PCI_DEVICE_ID, PCI_DOMAIN_ID, COMPUTE_CAPABILITY_MINOR
+    case 34:
+    case 50:
+    case 76:  // PCI_DEVICE_ID, PCI_DOMAIN_ID, COMPUTE_CAPABILITY_MINOR
       *value = 0;
       break;
     default:  // everything that we emulate is supported

@@ -67,9 +67,7 @@ struct Operand {
   const void* host;
   Address device;
   std::size_t pitch, height;
-  Address start() const {
-    return (type == 1 ? address_of(host) : device) + (z * height + y) * pitch + x;
-  }
+  Address start() const { return (type == 1 ? address_of(host) : device) + (z * height + y) * pitch + x; }
 };
 
 Result copy_box(void* stream, const Operand& from, const Operand& to, std::size_t width, std::size_t height,
@@ -156,13 +154,19 @@ FAKE_API Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, 
 FAKE_API Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {
   return copy_on(stream, to, from, bytes);
 }
-FAKE_API Result cuMemcpy(Address to, Address from, std::size_t bytes) { return wait(copy_on(nullptr, to, from, bytes)); }
+FAKE_API Result cuMemcpy(Address to, Address from, std::size_t bytes) {
+  return wait(copy_on(nullptr, to, from, bytes));
+}
 FAKE_API Result cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
   return cuMemcpy(to, address_of(from), bytes);
 }
-FAKE_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) { return cuMemcpy(address_of(to), from, bytes); }
+FAKE_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+  return cuMemcpy(address_of(to), from, bytes);
+}
 // On hardware, too, a copy within the device may return before it is done.
-FAKE_API Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) { return copy_on(nullptr, to, from, bytes); }
+FAKE_API Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) {
+  return copy_on(nullptr, to, from, bytes);
+}
 
 FAKE_API Result cuMemcpyPeerAsync(Address to, Context* to_context, Address from, Context* from_context,
                                   std::size_t bytes, void* stream) {

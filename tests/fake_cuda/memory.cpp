@@ -179,8 +179,8 @@ FAKE_API Result cuMemFree_v2(Address address) {
   {
     std::lock_guard lock(state().mutex);
     const auto found = state().allocations.find(address);
-    if (found == state().allocations.end() || found->second.kind > Kind::kManaged ||
-        found->second.kind == Kind::kVmm || found->second.kind == Kind::kImported) {
+    if (found == state().allocations.end() || found->second.kind > Kind::kManaged || found->second.kind == Kind::kVmm ||
+        found->second.kind == Kind::kImported) {
       return kInvalidValue;
     }
     if (found->second.context != nullptr) owner = found->second.context;
@@ -258,8 +258,7 @@ Result add_host(Kind kind, Address address, std::size_t bytes, Context* context)
   return kSuccess;
 }
 Address map_host(std::size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(memory);
 }
 }  // namespace

@@ -79,8 +79,8 @@ std::uint64_t translate(std::uint64_t address) {
     std::lock_guard lock(state().mutex);
     const Allocation* found = find_allocation(address);
     if (found == nullptr) found = find_allocation(address - 1);  // one past the end may be passed
-    if (found == nullptr || check_access(running, found->kind == Kind::kVmm ? address : found->address, 1, true) !=
-                                kSuccess) {
+    if (found == nullptr ||
+        check_access(running, found->kind == Kind::kVmm ? address : found->address, 1, true) != kSuccess) {
       throw Illegal{};
     }
   }

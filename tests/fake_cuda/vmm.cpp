@@ -67,7 +67,8 @@ FAKE_API Result cuMemGetAllocationGranularity(std::size_t* bytes, const Properti
   return kSuccess;
 }
 
-FAKE_API Result cuMemCreate(Address* handle, std::size_t bytes, const Properties* properties, unsigned long long flags) {
+FAKE_API Result cuMemCreate(Address* handle, std::size_t bytes, const Properties* properties,
+                            unsigned long long flags) {
   if (!initialized()) return kNotInitialized;
   const int device = properties->location.id;
   if (flags != 0 || bytes == 0 || bytes % kGranularity != 0 || properties->location.type != 1) return kInvalidValue;

@@ -76,11 +76,16 @@ class DeviceMemory {
  private:
   [[nodiscard]] gpu::Memory gpu_kind() const {
     switch (kind_) {
-      case MemoryKind::kHostRegistered: return gpu::Memory::kHostRegistered;
-      case MemoryKind::kManaged: return gpu::Memory::kManaged;
-      case MemoryKind::kPool: return gpu::Memory::kPool;
-      case MemoryKind::kVmm: return gpu::Memory::kVmm;
-      default: return gpu::Memory::kDevice;
+      case MemoryKind::kHostRegistered:
+        return gpu::Memory::kHostRegistered;
+      case MemoryKind::kManaged:
+        return gpu::Memory::kManaged;
+      case MemoryKind::kPool:
+        return gpu::Memory::kPool;
+      case MemoryKind::kVmm:
+        return gpu::Memory::kVmm;
+      default:
+        return gpu::Memory::kDevice;
     }
   }
   template <class Work>

@@ -17,7 +17,8 @@ constexpr int kCount = 1000;  // elements for each rank
 // Small whole numbers: sums and products of them are exact in every type.
 std::vector<double> numbers(std::size_t count, int rank) {
   std::vector<double> made(count);
-  for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<double>((i * 7 + static_cast<std::size_t>(rank) * 13) % 10 + 1);
+  for (std::size_t i = 0; i < count; ++i)
+    made[i] = static_cast<double>((i * 7 + static_cast<std::size_t>(rank) * 13) % 10 + 1);
   return made;
 }
 
@@ -37,8 +38,9 @@ class Runner {
     for (const MemoryKind send : hr::test::kAllKinds) {
       for (const MemoryKind receive : hr::test::kAllKinds) {
         if (result(test, send, receive) != expected) {
-          check::fail(__FILE__, __LINE__, test.name + " from " + name_of(send) + " to " + name_of(receive) +
-                                              " differs from the result with host buffers");
+          check::fail(__FILE__, __LINE__,
+                      test.name + " from " + name_of(send) + " to " + name_of(receive) +
+                          " differs from the result with host buffers");
         }
       }
     }
@@ -66,7 +68,8 @@ void add_up(void* in, void* inout, int* length, MPI_Datatype*) {
 std::vector<Case> reductions(const check::Environment& mpi, MPI_Op user) {
   std::vector<Case> all;
   const int root = mpi.size - 1;
-  for (const auto& [op, name] : {std::pair(MPI_SUM, "sum"), std::pair(MPI_MAX, "max"), std::pair(MPI_MIN, "min"), std::pair(user, "user")}) {
+  for (const auto& [op, name] :
+       {std::pair(MPI_SUM, "sum"), std::pair(MPI_MAX, "max"), std::pair(MPI_MIN, "min"), std::pair(user, "user")}) {
     const MPI_Op operation = op;
     const std::string suffix = std::string(" ") + name;
     all.push_back({"MPI_Reduce" + suffix, [=](void* send, void* receive) {
@@ -116,45 +119,57 @@ std::vector<Case> movements(const check::Environment& mpi, MPI_Datatype column) 
   return {
       {"MPI_Bcast", [=](void*, void* receive) { CHECK_OK(MPI_Bcast(receive, kCount, MPI_DOUBLE, root, world)); }},
       {"MPI_Bcast of columns", [=](void*, void* receive) { CHECK_OK(MPI_Bcast(receive, 1, column, 0, world)); }},
-      {"MPI_Gather", [=](void* send, void* receive) {
+      {"MPI_Gather",
+       [=](void* send, void* receive) {
          CHECK_OK(MPI_Gather(send, kCount, MPI_DOUBLE, receive, kCount, MPI_DOUBLE, root, world));
        }},
-      {"MPI_Gather of columns", [=](void* send, void* receive) {
-         CHECK_OK(MPI_Gather(send, 1, column, receive, 1, column, root, world));
+      {"MPI_Gather of columns",
+       [=](void* send, void* receive) { CHECK_OK(MPI_Gather(send, 1, column, receive, 1, column, root, world)); }},
+      {"MPI_Gatherv",
+       [=](void* send, void* receive) {
+         CHECK_OK(MPI_Gatherv(send, mine, MPI_DOUBLE, receive, counts.data(), displacements.data(), MPI_DOUBLE, root,
+                              world));
        }},
-      {"MPI_Gatherv", [=](void* send, void* receive) {
-         CHECK_OK(MPI_Gatherv(send, mine, MPI_DOUBLE, receive, counts.data(), displacements.data(), MPI_DOUBLE, root, world));
-       }},
-      {"MPI_Scatter", [=](void* send, void* receive) {
+      {"MPI_Scatter",
+       [=](void* send, void* receive) {
          CHECK_OK(MPI_Scatter(send, kCount, MPI_DOUBLE, receive, kCount, MPI_DOUBLE, root, world));
        }},
-      {"MPI_Scatterv", [=](void* send, void* receive) {
-         CHECK_OK(MPI_Scatterv(send, counts.data(), displacements.data(), MPI_DOUBLE, receive, mine, MPI_DOUBLE, root, world));
+      {"MPI_Scatterv",
+       [=](void* send, void* receive) {
+         CHECK_OK(MPI_Scatterv(send, counts.data(), displacements.data(), MPI_DOUBLE, receive, mine, MPI_DOUBLE, root,
+                               world));
        }},
-      {"MPI_Allgather", [=](void* send, void* receive) {
+      {"MPI_Allgather",
+       [=](void* send, void* receive) {
          CHECK_OK(MPI_Allgather(send, kCount, MPI_DOUBLE, receive, kCount, MPI_DOUBLE, world));
        }},
-      {"MPI_Allgather in place", [=](void*, void* receive) {
+      {"MPI_Allgather in place",
+       [=](void*, void* receive) {
          CHECK_OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive, kCount, MPI_DOUBLE, world));
        }},
-      {"MPI_Allgatherv", [=](void* send, void* receive) {
-         CHECK_OK(MPI_Allgatherv(send, mine, MPI_DOUBLE, receive, counts.data(), displacements.data(), MPI_DOUBLE, world));
+      {"MPI_Allgatherv",
+       [=](void* send, void* receive) {
+         CHECK_OK(
+             MPI_Allgatherv(send, mine, MPI_DOUBLE, receive, counts.data(), displacements.data(), MPI_DOUBLE, world));
        }},
-      {"MPI_Alltoall", [=](void* send, void* receive) {
+      {"MPI_Alltoall",
+       [=](void* send, void* receive) {
          CHECK_OK(MPI_Alltoall(send, kCount, MPI_DOUBLE, receive, kCount, MPI_DOUBLE, world));
        }},
-      {"MPI_Alltoall of columns", [=](void* send, void* receive) {
-         CHECK_OK(MPI_Alltoall(send, 1, column, receive, 1, column, world));
-       }},
-      {"MPI_Alltoall in place", [=](void*, void* receive) {
+      {"MPI_Alltoall of columns",
+       [=](void* send, void* receive) { CHECK_OK(MPI_Alltoall(send, 1, column, receive, 1, column, world)); }},
+      {"MPI_Alltoall in place",
+       [=](void*, void* receive) {
          CHECK_OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive, kCount, MPI_DOUBLE, world));
        }},
-      {"MPI_Alltoallv", [=](void* send, void* receive) {
+      {"MPI_Alltoallv",
+       [=](void* send, void* receive) {
          const std::vector<int> equal(counts.size(), kCount - 3);
          CHECK_OK(MPI_Alltoallv(send, equal.data(), displacements.data(), MPI_DOUBLE, receive, equal.data(),
                                 displacements.data(), MPI_DOUBLE, world));
        }},
-      {"MPI_Alltoallw", [=](void* send, void* receive) {
+      {"MPI_Alltoallw",
+       [=](void* send, void* receive) {
          CHECK_OK(MPI_Alltoallw(send, ones.data(), byte_displacements.data(), columns.data(), receive, ones.data(),
                                 byte_displacements.data(), columns.data(), world));
        }},

@@ -148,8 +148,9 @@ class Ring {
     const std::vector<std::byte> found = to_.read();
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] != expected_[i]) {
-        check::fail(__FILE__, __LINE__, what_ + ", " + how + ": byte " + std::to_string(i) + " of " +
-                                            std::to_string(found.size()) + " is wrong");
+        check::fail(
+            __FILE__, __LINE__,
+            what_ + ", " + how + ": byte " + std::to_string(i) + " of " + std::to_string(found.size()) + " is wrong");
       }
     }
   }

@@ -29,7 +29,8 @@ struct Group {
   [[nodiscard]] View in_host(std::byte* memory) const noexcept {
     View host = elements;
     // Element 0's origin may lie outside of the mirror: computed as a number.
-    host.address = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
+    host.address =
+        reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
     host.where = kHostMemory;
     host.contiguous = false;
     return host;
@@ -61,7 +62,8 @@ Status for_each_group(const View& view, std::size_t offset, std::size_t bytes, c
     const Group span(view, first, count);
     if (span.bytes > capacity) {
       memory.reset(new (std::nothrow) std::byte[span.bytes]);
-      if (memory == nullptr) return fail(Errc::kNoMem, "no host memory for the %zu bytes that a type spans", span.bytes);
+      if (memory == nullptr)
+        return fail(Errc::kNoMem, "no host memory for the %zu bytes that a type spans", span.bytes);
       capacity = span.bytes;
     }
     const std::size_t inside = offset + done - static_cast<std::size_t>(first) * size;

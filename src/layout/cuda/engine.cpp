@@ -64,13 +64,15 @@ Status copy_staged(const View& from, Context& from_context, const View& to, Cont
       Current packing(from_context);
       HR_TRY(packing.status());
       // `piece` is a multiple of the phase: each piece starts at remainder 0.
-      HR_TRY(launch_copy(from_context, SideSource::of(from), SideSource::packed(packed.address()), done, length, launched));
+      HR_TRY(launch_copy(from_context, SideSource::of(from), SideSource::packed(packed.address()), done, length,
+                         launched));
       if (!*launched) return kOk;
       HR_TRY(from_context.synchronize("packing"));
     }
-    HR_CUDA(to_context.device(), copy_peer_async,
-            (arrived.address(), to_context.handle(), packed.address(), from_context.handle(), length, to_context.stream()),
-            "%zu packed bytes from device %d", length, from_context.device());
+    HR_CUDA(
+        to_context.device(), copy_peer_async,
+        (arrived.address(), to_context.handle(), packed.address(), from_context.handle(), length, to_context.stream()),
+        "%zu packed bytes from device %d", length, from_context.device());
     HR_TRY(launch_copy(to_context, SideSource::packed(arrived.address()), SideSource::of(to), done, length, launched));
     if (!*launched) return kOk;
     HR_TRY(to_context.synchronize("unpacking"));
@@ -102,29 +104,27 @@ bool reachable(Context& from_context, const View& to, Context& to_context) {
 
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host) {
   bool launched = false;
-  HR_TRY(in_pieces(from, offset, bytes, &launched,
-                   [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
-                     HR_TRY(launch_copy(context, SideSource::of(from), SideSource::packed(packed), offset + done, length,
-                                        started));
-                     if (!*started) return kOk;
-                     HR_CUDA(context.device(), copy_async,
-                             (device_address(to_host + done), packed, length, context.stream()),
-                             "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
-                     return kOk;
-                   }));
+  HR_TRY(in_pieces(
+      from, offset, bytes, &launched,
+      [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
+        HR_TRY(launch_copy(context, SideSource::of(from), SideSource::packed(packed), offset + done, length, started));
+        if (!*started) return kOk;
+        HR_CUDA(context.device(), copy_async, (device_address(to_host + done), packed, length, context.stream()),
+                "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
+        return kOk;
+      }));
   return launched ? kOk : pack_by_copy_engine(from, offset, bytes, to_host);
 }
 
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host) {
   bool launched = false;
-  HR_TRY(in_pieces(to, offset, bytes, &launched,
-                   [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
-                     HR_CUDA(context.device(), copy_async,
-                             (packed, device_address(from_host + done), length, context.stream()),
-                             "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
-                     return launch_copy(context, SideSource::packed(packed), SideSource::of(to), offset + done, length,
-                                        started);
-                   }));
+  HR_TRY(in_pieces(
+      to, offset, bytes, &launched,
+      [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
+        HR_CUDA(context.device(), copy_async, (packed, device_address(from_host + done), length, context.stream()),
+                "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
+        return launch_copy(context, SideSource::packed(packed), SideSource::of(to), offset + done, length, started);
+      }));
   return launched ? kOk : unpack_by_copy_engine(to, offset, bytes, from_host);
 }
 

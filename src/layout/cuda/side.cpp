@@ -64,7 +64,8 @@ struct Kernel {
   unsigned width;
   const char* name;
 };
-constexpr Kernel kKernels[] = {{1, "hr_copy_1"}, {2, "hr_copy_2"}, {4, "hr_copy_4"}, {8, "hr_copy_8"}, {16, "hr_copy_16"}};
+constexpr Kernel kKernels[] = {
+    {1, "hr_copy_1"}, {2, "hr_copy_2"}, {4, "hr_copy_4"}, {8, "hr_copy_8"}, {16, "hr_copy_16"}};
 
 }  // namespace
 
@@ -103,8 +104,8 @@ Status launch_copy(mem::cuda::Context& context, const SideSource& from, const Si
   const auto blocks =
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(context.multiprocessors()) * 8));
   void* parameters[] = {&args};
-  HR_CUDA(context.device(), launch, (function, blocks, 1, 1, kernels::kCopyThreads, 1, 1, 0, context.stream(), parameters,
-                                     nullptr),
+  HR_CUDA(context.device(), launch,
+          (function, blocks, 1, 1, kernels::kCopyThreads, 1, 1, 0, context.stream(), parameters, nullptr),
           "kernel %s, %zu bytes", kernel.name, bytes);
   *launched = true;
   return kOk;

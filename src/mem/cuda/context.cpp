@@ -112,7 +112,8 @@ Status Context::load_module() {
 
 Status Context::kernel(const char* name, FunctionHandle* function) {
   *function = nullptr;
-  if (module_state_ == Module::kUnknown) [[unlikely]] HR_TRY(load_module());
+  if (module_state_ == Module::kUnknown) [[unlikely]]
+    HR_TRY(load_module());
   if (module_state_ == Module::kNone) return kOk;
   for (const auto& [known, handle] : kernels_) {
     if (std::strcmp(known, name) == 0) {
@@ -190,7 +191,8 @@ Status Staging::take(Context& context, std::size_t bytes) {
   while (rounded < bytes) rounded *= 2;
   context_ = &context;
   auto& buffers = context.free_buffers_;
-  const auto fits = std::find_if(buffers.begin(), buffers.end(), [&](const auto& free) { return free.bytes >= rounded; });
+  const auto fits =
+      std::find_if(buffers.begin(), buffers.end(), [&](const auto& free) { return free.bytes >= rounded; });
   if (fits != buffers.end()) {
     buffer_ = *fits;
     context.cached_bytes_ -= buffer_.bytes;

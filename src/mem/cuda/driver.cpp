@@ -34,14 +34,15 @@ bool open_driver() {
     return false;
   }
   const char* missing = nullptr;
-#define HR_CUDA_LOAD(member, symbol, parameters)                                   \
+#define HR_CUDA_LOAD(member, symbol, parameters)                                      \
   table.member = reinterpret_cast<decltype(table.member)>(::dlsym(library, #symbol)); \
   if (table.member == nullptr) missing = #symbol;
   HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)
 #undef HR_CUDA_LOAD
   table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
   if (missing != nullptr) {
-    log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used", missing);
+    log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used",
+               missing);
     return false;
   }
   return true;

@@ -51,40 +51,41 @@ inline constexpr unsigned kEventDisableTiming = 2;
 inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{1}); }
 
 // X(member, symbol, parameters): every function returns a Result.
-#define HR_CUDA_FUNCTIONS(X)                                                                              \
-  X(init, cuInit, (unsigned flags))                                                                       \
-  X(get_error_name, cuGetErrorName, (Result, const char**))                                               \
-  X(get_error_string, cuGetErrorString, (Result, const char**))                                           \
-  X(device_get_count, cuDeviceGetCount, (int*))                                                           \
-  X(device_get_attribute, cuDeviceGetAttribute, (int* value, int attribute, int device))                  \
-  X(device_can_access_peer, cuDeviceCanAccessPeer, (int*, int device, int peer))                          \
-  X(primary_state, cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                \
-  X(primary_retain, cuDevicePrimaryCtxRetain, (ContextHandle*, int device))                               \
-  X(primary_release, cuDevicePrimaryCtxRelease_v2, (int device))                                          \
-  X(context_push, cuCtxPushCurrent_v2, (ContextHandle))                                                   \
-  X(context_pop, cuCtxPopCurrent_v2, (ContextHandle*))                                                    \
-  X(context_current, cuCtxGetCurrent, (ContextHandle*))                                                   \
-  X(context_device, cuCtxGetDevice, (int*))                                                               \
-  X(context_enable_peer, cuCtxEnablePeerAccess, (ContextHandle peer, unsigned flags))                     \
-  X(pointer_get_attributes, cuPointerGetAttributes, (unsigned, int*, void**, DeviceAddress))              \
-  X(pointer_get_attribute, cuPointerGetAttribute, (void*, int, DeviceAddress))                            \
-  X(memory_allocate, cuMemAlloc_v2, (DeviceAddress*, std::size_t))                                        \
-  X(memory_free, cuMemFree_v2, (DeviceAddress))                                                           \
-  X(copy_async, cuMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, StreamHandle))         \
-  X(copy_peer_async, cuMemcpyPeerAsync,                                                                   \
-    (DeviceAddress to, ContextHandle, DeviceAddress from, ContextHandle, std::size_t, StreamHandle))      \
-  X(stream_create, cuStreamCreate, (StreamHandle*, unsigned flags))                                       \
-  X(stream_destroy, cuStreamDestroy_v2, (StreamHandle))                                                   \
-  X(stream_synchronize, cuStreamSynchronize, (StreamHandle))                                              \
-  X(stream_wait_event, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned flags))                    \
-  X(event_create, cuEventCreate, (EventHandle*, unsigned flags))                                          \
-  X(event_destroy, cuEventDestroy_v2, (EventHandle))                                                      \
-  X(event_record, cuEventRecord, (EventHandle, StreamHandle))                                             \
-  X(module_load, cuModuleLoadData, (ModuleHandle*, const void* image))                                    \
-  X(module_unload, cuModuleUnload, (ModuleHandle))                                                        \
-  X(module_function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char* name))              \
-  X(launch, cuLaunchKernel,                                                                               \
-    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**))
+#define HR_CUDA_FUNCTIONS(X)                                                                                     \
+  X(init, cuInit, (unsigned flags))                                                                              \
+  X(get_error_name, cuGetErrorName, (Result, const char**))                                                      \
+  X(get_error_string, cuGetErrorString, (Result, const char**))                                                  \
+  X(device_get_count, cuDeviceGetCount, (int*))                                                                  \
+  X(device_get_attribute, cuDeviceGetAttribute, (int* value, int attribute, int device))                         \
+  X(device_can_access_peer, cuDeviceCanAccessPeer, (int*, int device, int peer))                                 \
+  X(primary_state, cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                       \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (ContextHandle*, int device))                                      \
+  X(primary_release, cuDevicePrimaryCtxRelease_v2, (int device))                                                 \
+  X(context_push, cuCtxPushCurrent_v2, (ContextHandle))                                                          \
+  X(context_pop, cuCtxPopCurrent_v2, (ContextHandle*))                                                           \
+  X(context_current, cuCtxGetCurrent, (ContextHandle*))                                                          \
+  X(context_device, cuCtxGetDevice, (int*))                                                                      \
+  X(context_enable_peer, cuCtxEnablePeerAccess, (ContextHandle peer, unsigned flags))                            \
+  X(pointer_get_attributes, cuPointerGetAttributes, (unsigned, int*, void**, DeviceAddress))                     \
+  X(pointer_get_attribute, cuPointerGetAttribute, (void*, int, DeviceAddress))                                   \
+  X(memory_allocate, cuMemAlloc_v2, (DeviceAddress*, std::size_t))                                               \
+  X(memory_free, cuMemFree_v2, (DeviceAddress))                                                                  \
+  X(copy_async, cuMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, StreamHandle))                \
+  X(copy_peer_async, cuMemcpyPeerAsync,                                                                          \
+    (DeviceAddress to, ContextHandle, DeviceAddress from, ContextHandle, std::size_t, StreamHandle))             \
+  X(stream_create, cuStreamCreate, (StreamHandle*, unsigned flags))                                              \
+  X(stream_destroy, cuStreamDestroy_v2, (StreamHandle))                                                          \
+  X(stream_synchronize, cuStreamSynchronize, (StreamHandle))                                                     \
+  X(stream_wait_event, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned flags))                           \
+  X(event_create, cuEventCreate, (EventHandle*, unsigned flags))                                                 \
+  X(event_destroy, cuEventDestroy_v2, (EventHandle))                                                             \
+  X(event_record, cuEventRecord, (EventHandle, StreamHandle))                                                    \
+  X(module_load, cuModuleLoadData, (ModuleHandle*, const void* image))                                           \
+  X(module_unload, cuModuleUnload, (ModuleHandle))                                                               \
+  X(module_function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char* name))                     \
+  X(launch, cuLaunchKernel,                                                                                      \
+    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
+     void**))
 
 struct Driver {
 #define HR_CUDA_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
@@ -114,9 +115,9 @@ ErrorText error_text(Result result) noexcept;
 }  // namespace hr::mem::cuda
 
 // Returns from the enclosing function when a driver call failed: HR_CUDA(device, call, "what %p", ...).
-#define HR_CUDA(device, member, arguments, ...)                                      \
-  do {                                                                               \
+#define HR_CUDA(device, member, arguments, ...)                                          \
+  do {                                                                                   \
     const ::hr::mem::cuda::Result hr_cuda_ = ::hr::mem::cuda::driver().member arguments; \
-    if (hr_cuda_ != ::hr::mem::cuda::kSuccess) [[unlikely]]                          \
-      return ::hr::mem::cuda::report(hr_cuda_, #member, device, __VA_ARGS__);        \
+    if (hr_cuda_ != ::hr::mem::cuda::kSuccess) [[unlikely]]                              \
+      return ::hr::mem::cuda::report(hr_cuda_, #member, device, __VA_ARGS__);            \
   } while (false)

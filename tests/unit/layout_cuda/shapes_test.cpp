@@ -113,7 +113,8 @@ TEST_F(Shapes, BlockListsEqualAndUnequal) {
   }
   Ref<Datatype> unequal_type;
   Ref<Datatype> equal_type;
-  ASSERT_TRUE(make_indexed(3000, lengths.data(), displacements.data(), float_type(), CallForm::kLarge, &unequal_type).ok());
+  ASSERT_TRUE(
+      make_indexed(3000, lengths.data(), displacements.data(), float_type(), CallForm::kLarge, &unequal_type).ok());
   ASSERT_TRUE(make_indexed(3000, equal.data(), displacements.data(), float_type(), CallForm::kLarge, &equal_type).ok());
   const auto bytes = static_cast<std::size_t>(at * 4 * 3 + 64);
   const int other = gpu::device_count() - 1;
@@ -164,7 +165,8 @@ TEST_F(Shapes, MoreElementsThanFit31Bits) {
     ASSERT_TRUE(make_view(device.get(), 1, *type, &view).ok()) << take_detail();
     ASSERT_EQ(view.packed, std::size_t{5} << 30);
     const std::size_t positions[2][5] = {{7, 0, 1, 30, 11}, {0, 3, 6, 9, 12}};
-    for (const std::size_t offset : {std::size_t{0}, std::size_t{1} << 31, (std::size_t{1} << 32) - 50, view.packed - 101}) {
+    for (const std::size_t offset :
+         {std::size_t{0}, std::size_t{1} << 31, (std::size_t{1} << 32) - 50, view.packed - 101}) {
       std::vector<std::byte> packed(101);
       ASSERT_TRUE(pack(view, offset, packed.size(), packed.data()).ok()) << take_detail();
       for (std::size_t i = 0; i < packed.size(); ++i) {

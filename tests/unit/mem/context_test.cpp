@@ -1,11 +1,12 @@
 // What the library keeps in a program's contexts, and when they go.
+#include "mem/cuda/context.hpp"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "main.hpp"
-#include "mem/cuda/context.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {

@@ -28,12 +28,14 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
 }
 
 // Copies the middle of one into the middle of the other and looks at every byte.
-void check_copy(DeviceMemory& to, DeviceMemory& from, std::size_t bytes, std::size_t to_offset, std::size_t from_offset) {
+void check_copy(DeviceMemory& to, DeviceMemory& from, std::size_t bytes, std::size_t to_offset,
+                std::size_t from_offset) {
   const std::vector<std::byte> source = pattern(from.size(), 1);
   std::vector<std::byte> expected = pattern(to.size(), 2);
   from.write(source);
   to.write(expected);
-  const Status status = copy(to.bytes() + to_offset, where(to.get()), from.bytes() + from_offset, where(from.get()), bytes);
+  const Status status =
+      copy(to.bytes() + to_offset, where(to.get()), from.bytes() + from_offset, where(from.get()), bytes);
   ASSERT_TRUE(status.ok()) << take_detail();
   std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from_offset), bytes,
               expected.begin() + static_cast<std::ptrdiff_t>(to_offset));
@@ -122,8 +124,8 @@ TEST_F(Copy, FailureNamesCallPointerDeviceAndError) {
   const std::string text = take_detail();
   char pointer[32];
   std::snprintf(pointer, sizeof pointer, "%p", memory.get());
-  for (const char* part :
-       {"cuMemcpyAsync", "device 0", "CUDA_ERROR_INVALID_VALUE", "1099511627776 bytes", static_cast<const char*>(pointer)}) {
+  for (const char* part : {"cuMemcpyAsync", "device 0", "CUDA_ERROR_INVALID_VALUE", "1099511627776 bytes",
+                           static_cast<const char*>(pointer)}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in: " << text;
   }
 }
