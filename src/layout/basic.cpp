@@ -12,14 +12,19 @@ using B = Basic;
 
 constexpr BasicType row(std::uintptr_t abi, B basic, BasicGroup group, int size, int alignment, int external32,
                         const char* name) {
-  return {static_cast<std::uint16_t>(abi), basic, group, static_cast<std::uint8_t>(size),
-          static_cast<std::uint8_t>(alignment), static_cast<std::uint8_t>(external32), name};
+  return {static_cast<std::uint16_t>(abi),
+          basic,
+          group,
+          static_cast<std::uint8_t>(size),
+          static_cast<std::uint8_t>(alignment),
+          static_cast<std::uint8_t>(external32),
+          name};
 }
 
 constexpr BasicType pair(std::uintptr_t abi, B basic, int size, int alignment, const char* name, std::uintptr_t value,
                          std::uintptr_t index) {
-  return {static_cast<std::uint16_t>(abi), basic, kPair, static_cast<std::uint8_t>(size),
-          static_cast<std::uint8_t>(alignment), 0, name, static_cast<std::uint16_t>(value),
+  return {static_cast<std::uint16_t>(abi),      basic, kPair, static_cast<std::uint8_t>(size),
+          static_cast<std::uint8_t>(alignment), 0,     name,  static_cast<std::uint16_t>(value),
           static_cast<std::uint16_t>(index)};
 }
 

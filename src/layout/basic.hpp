@@ -15,15 +15,41 @@ namespace hr::layout {
 enum class Basic : std::uint8_t {
   kNone,  // derived
   kByte,  // uninterpreted: MPI_BYTE, MPI_PACKED and the character types
-  kInt8, kInt16, kInt32, kInt64, kInt128,
-  kUint8, kUint16, kUint32, kUint64,
-  kFloat16, kFloat32, kFloat64, kFloat80, kFloat128,  // kFloat80: C's long double
-  kComplex16, kComplex32, kComplex64, kComplex80, kComplex128,  // two of kFloat16, ...
-  kBool,                                                        // C and C++ bool
-  kLogical8, kLogical16, kLogical32, kLogical64, kLogical128,   // Fortran LOGICAL
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kInt128,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
+  kFloat80,
+  kFloat128,  // kFloat80: C's long double
+  kComplex16,
+  kComplex32,
+  kComplex64,
+  kComplex80,
+  kComplex128,  // two of kFloat16, ...
+  kBool,        // C and C++ bool
+  kLogical8,
+  kLogical16,
+  kLogical32,
+  kLogical64,
+  kLogical128,  // Fortran LOGICAL
   kWchar,
   // Value and index (section 6.9.4); the index is a C int, except k2Real and k2Double (Fortran's).
-  kFloatInt, kDoubleInt, kLongInt, k2Int, kShortInt, kLongDoubleInt, k2Real, k2Double,
+  kFloatInt,
+  kDoubleInt,
+  kLongInt,
+  k2Int,
+  kShortInt,
+  kLongDoubleInt,
+  k2Real,
+  k2Double,
   kCount_,
 };
 
@@ -31,18 +57,26 @@ inline constexpr std::size_t kBasicCount = static_cast<std::size_t>(Basic::kCoun
 
 // The groups of types in the table of predefined reduction operations (section 6.9.2).
 enum class BasicGroup : std::uint8_t {
-  kNoGroup, kCInteger, kFortranInteger, kFloating, kLogical, kComplex, kByte, kMultiLanguage, kPair
+  kNoGroup,
+  kCInteger,
+  kFortranInteger,
+  kFloating,
+  kLogical,
+  kComplex,
+  kByte,
+  kMultiLanguage,
+  kPair
 };
 
 // One predefined datatype.
 struct BasicType {
-  std::uint16_t abi;          // value of the handle
+  std::uint16_t abi;  // value of the handle
   Basic basic;
   BasicGroup group;
-  std::uint8_t size;          // bytes of data
+  std::uint8_t size;  // bytes of data
   std::uint8_t alignment;
-  std::uint8_t external32;    // bytes in external32; 0 for pairs (the sum of their members)
-  const char* name;           // "MPI_INT"
+  std::uint8_t external32;  // bytes in external32; 0 for pairs (the sum of their members)
+  const char* name;         // "MPI_INT"
   // Pairs: the members' handles; 0 otherwise.
   std::uint16_t value_abi = 0;
   std::uint16_t index_abi = 0;

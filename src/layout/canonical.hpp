@@ -66,10 +66,10 @@ class Layout {
   Count extent = 0;   // distance between the origins of consecutive elements
   Count pattern = 0;  // data bytes of one pattern: the sum of the blocks' lengths
 
-  std::vector<Block> blocks;         // the pattern; never empty unless kEmpty; no block has length 0
-  std::vector<Count> prefix;         // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
-  Count uniform = 0;                 // kBlocks: the length of every block where they are equal, else 0
-  Count runs = 0;                    // number of blocks of one element: product of the dims times blocks.size()
+  std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
+  std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
+  Count uniform = 0;          // kBlocks: the length of every block where they are equal, else 0
+  Count runs = 0;             // number of blocks of one element: product of the dims times blocks.size()
 
   mutable std::unique_ptr<DeviceMetadata> device;
 };
@@ -81,10 +81,10 @@ struct Shape {
   int ndims = 0;
   Dim dims[kMaxShapeDims];  // [0] is the outermost; no dim has count 1
 
-  Count total = 0;    // packed bytes of everything
-  Count pattern = 0;  // packed bytes of one pattern
-  Count offset = 0;   // kContiguous, kStrided: offset of the first run from the buffer address
-  Count run = 0;      // kContiguous, kStrided: bytes of each run; kContiguous: equals total
+  Count total = 0;                 // packed bytes of everything
+  Count pattern = 0;               // packed bytes of one pattern
+  Count offset = 0;                // kContiguous, kStrided: offset of the first run from the buffer address
+  Count run = 0;                   // kContiguous, kStrided: bytes of each run; kContiguous: equals total
   const Layout* layout = nullptr;  // kBlocks: blocks, prefix, uniform
 };
 

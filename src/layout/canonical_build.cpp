@@ -26,8 +26,10 @@ struct Draft {
 };
 
 Status too_many_runs() {
-  return fail(Errc::kNoMem, "the datatype has more than %lld separate runs of bytes in no regular pattern; build it from "
-              "fewer, larger or regularly spaced blocks", static_cast<long long>(kMaxBlocks));
+  return fail(Errc::kNoMem,
+              "the datatype has more than %lld separate runs of bytes in no regular pattern; build it from "
+              "fewer, larger or regularly spaced blocks",
+              static_cast<long long>(kMaxBlocks));
 }
 
 // Appends a run, merged with the one before where it continues it.

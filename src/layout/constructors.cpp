@@ -56,15 +56,23 @@ Status make_vector(Count count, Count block, Count stride, Datatype& old, CallFo
   HR_TRY(scale(stride, old.extent(), &bytes));
   TypemapRef map;
   HR_TRY(vector_typemap(old.typemap_ref(), count, block, bytes, &map));
-  return Record(abi::kCombinerVector, form).count(count).count(block).count(stride).type(old).finish(std::move(map),
-                                                                                                      type);
+  return Record(abi::kCombinerVector, form)
+      .count(count)
+      .count(block)
+      .count(stride)
+      .type(old)
+      .finish(std::move(map), type);
 }
 
 Status make_hvector(Count count, Count block, Count stride, Datatype& old, CallForm form, Ref<Datatype>* type) {
   TypemapRef map;
   HR_TRY(vector_typemap(old.typemap_ref(), count, block, stride, &map));
-  return Record(abi::kCombinerHvector, form).count(count).count(block).address(stride).type(old).finish(std::move(map),
-                                                                                                         type);
+  return Record(abi::kCombinerHvector, form)
+      .count(count)
+      .count(block)
+      .address(stride)
+      .type(old)
+      .finish(std::move(map), type);
 }
 
 Status make_indexed(Count count, CountArray blocks, CountArray displacements, Datatype& old, CallForm form,

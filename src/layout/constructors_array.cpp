@@ -156,8 +156,8 @@ Status make_darray(int size, int rank, int ndims, CountArray gsizes, const int* 
     Count next = 0;
     HR_TRY(scaled(stride, gsizes[dim], &next));
     Share share;
-    HR_TRY(share_of(static_cast<int>(dim), gsizes[dim], distribs[dim], dargs[dim], psizes[dim], coordinates[dim],
-                    &share));
+    HR_TRY(
+        share_of(static_cast<int>(dim), gsizes[dim], distribs[dim], dargs[dim], psizes[dim], coordinates[dim], &share));
     HR_TRY(wrap(share, stride, map, &map));
     displacement += std::min(share.start, gsizes[dim]) * stride;
     stride = next;

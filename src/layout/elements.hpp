@@ -1,7 +1,7 @@
 // Counting basic elements (MPI 5.0 section 5.1.11): between bytes of a packed form and elements of the typemap.
 //
-// A received message may end inside an element of its datatype, never inside a basic element. A pair type (MPI_FLOAT_INT)
-// counts two basic elements, a complex number one.
+// A received message may end inside an element of its datatype, never inside a basic element. A pair type
+// (MPI_FLOAT_INT) counts two basic elements, a complex number one.
 #pragma once
 
 #include "base/count.hpp"

@@ -37,15 +37,26 @@ void turn(const std::byte* from, std::byte* to, std::size_t words, std::size_t w
     for (std::size_t i = 0; i < words; ++i) store<T>(to + i * sizeof(T), swap(load<T>(from + i * sizeof(T))));
   };
   switch (width) {
-    case 1: std::memcpy(to, from, words); break;
-    case 2: loop(+[](std::uint16_t v) -> std::uint16_t { return __builtin_bswap16(v); }); break;
-    case 4: loop(+[](std::uint32_t v) -> std::uint32_t { return __builtin_bswap32(v); }); break;
-    case 8: loop(+[](std::uint64_t v) -> std::uint64_t { return __builtin_bswap64(v); }); break;
-    case 16: loop(+[](Uint128 v) -> Uint128 {
-      return Uint128{__builtin_bswap64(static_cast<std::uint64_t>(v))} << 64 |
-             __builtin_bswap64(static_cast<std::uint64_t>(v >> 64));
-    }); break;
-    default: break;
+    case 1:
+      std::memcpy(to, from, words);
+      break;
+    case 2:
+      loop(+[](std::uint16_t v) -> std::uint16_t { return __builtin_bswap16(v); });
+      break;
+    case 4:
+      loop(+[](std::uint32_t v) -> std::uint32_t { return __builtin_bswap32(v); });
+      break;
+    case 8:
+      loop(+[](std::uint64_t v) -> std::uint64_t { return __builtin_bswap64(v); });
+      break;
+    case 16:
+      loop(+[](Uint128 v) -> Uint128 {
+        return Uint128{__builtin_bswap64(static_cast<std::uint64_t>(v))} << 64 |
+               __builtin_bswap64(static_cast<std::uint64_t>(v >> 64));
+      });
+      break;
+    default:
+      break;
   }
 }
 

@@ -18,8 +18,8 @@ struct OpRow {
 
 constexpr unsigned bit(BasicGroup group) { return 1U << static_cast<unsigned>(group); }
 
-constexpr unsigned kIntegers = bit(BasicGroup::kCInteger) | bit(BasicGroup::kFortranInteger) |
-                               bit(BasicGroup::kMultiLanguage);
+constexpr unsigned kIntegers =
+    bit(BasicGroup::kCInteger) | bit(BasicGroup::kFortranInteger) | bit(BasicGroup::kMultiLanguage);
 constexpr unsigned kOrdered = kIntegers | bit(BasicGroup::kFloating);
 constexpr unsigned kNumbers = kOrdered | bit(BasicGroup::kComplex);
 constexpr unsigned kTruths = bit(BasicGroup::kCInteger) | bit(BasicGroup::kMultiLanguage) | bit(BasicGroup::kLogical);
@@ -28,13 +28,13 @@ constexpr unsigned kPairs = bit(BasicGroup::kPair);
 
 // The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP belong to the accumulate functions only.
 constexpr OpRow kOps[] = {
-    {abi::kSum, OpKind::kSum, "MPI_SUM", kNumbers},     {abi::kMin, OpKind::kMin, "MPI_MIN", kOrdered},
-    {abi::kMax, OpKind::kMax, "MPI_MAX", kOrdered},     {abi::kProd, OpKind::kProd, "MPI_PROD", kNumbers},
-    {abi::kBand, OpKind::kBand, "MPI_BAND", kBits},     {abi::kBor, OpKind::kBor, "MPI_BOR", kBits},
-    {abi::kBxor, OpKind::kBxor, "MPI_BXOR", kBits},     {abi::kLand, OpKind::kLand, "MPI_LAND", kTruths},
-    {abi::kLor, OpKind::kLor, "MPI_LOR", kTruths},      {abi::kLxor, OpKind::kLxor, "MPI_LXOR", kTruths},
+    {abi::kSum, OpKind::kSum, "MPI_SUM", kNumbers},        {abi::kMin, OpKind::kMin, "MPI_MIN", kOrdered},
+    {abi::kMax, OpKind::kMax, "MPI_MAX", kOrdered},        {abi::kProd, OpKind::kProd, "MPI_PROD", kNumbers},
+    {abi::kBand, OpKind::kBand, "MPI_BAND", kBits},        {abi::kBor, OpKind::kBor, "MPI_BOR", kBits},
+    {abi::kBxor, OpKind::kBxor, "MPI_BXOR", kBits},        {abi::kLand, OpKind::kLand, "MPI_LAND", kTruths},
+    {abi::kLor, OpKind::kLor, "MPI_LOR", kTruths},         {abi::kLxor, OpKind::kLxor, "MPI_LXOR", kTruths},
     {abi::kMinloc, OpKind::kMinloc, "MPI_MINLOC", kPairs}, {abi::kMaxloc, OpKind::kMaxloc, "MPI_MAXLOC", kPairs},
-    {abi::kReplace, OpKind::kReplace, "MPI_REPLACE", 0}, {abi::kNoOp, OpKind::kNoOp, "MPI_NO_OP", 0},
+    {abi::kReplace, OpKind::kReplace, "MPI_REPLACE", 0},   {abi::kNoOp, OpKind::kNoOp, "MPI_NO_OP", 0},
 };
 
 constexpr std::uintptr_t kFirst = abi::kOpNull;
@@ -71,8 +71,10 @@ const PredefinedOps& predefined_ops() noexcept {
     return fail(Errc::kOp, "%s is for MPI_Accumulate and its siblings, not for reductions", name);
   }
   if (type.row_ == nullptr) {
-    return fail(Errc::kOp, "%s is not defined for derived datatypes; use a predefined one or make an operation with "
-                "MPI_Op_create", name);
+    return fail(Errc::kOp,
+                "%s is not defined for derived datatypes; use a predefined one or make an operation with "
+                "MPI_Op_create",
+                name);
   }
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
@@ -84,7 +86,8 @@ Op* predefined_op(std::uintptr_t abi_value) noexcept { return predefined_ops().f
 Status check_op(const Op& op, const Datatype& type) {
   if (op.kind() == OpKind::kUser) return kOk;
   const unsigned groups = predefined_ops().row(op.kind()).groups;
-  if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]] return kOk;
+  if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]]
+    return kOk;
   return not_defined(op, type);
 }
 
@@ -105,7 +108,8 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
       break;
   }
   const reduce::Kernel kernel = reduce::find_kernel(op.kind(), type.basic());
-  if (kernel == nullptr) [[unlikely]] return not_defined(op, type);
+  if (kernel == nullptr) [[unlikely]]
+    return not_defined(op, type);
   kernel(in, inout, static_cast<std::size_t>(count));
   return kOk;
 }

@@ -14,7 +14,21 @@
 namespace hr::layout {
 
 enum class OpKind : std::uint8_t {
-  kUser, kMin, kMax, kSum, kProd, kLand, kBand, kLor, kBor, kLxor, kBxor, kMinloc, kMaxloc, kReplace, kNoOp
+  kUser,
+  kMin,
+  kMax,
+  kSum,
+  kProd,
+  kLand,
+  kBand,
+  kLor,
+  kBor,
+  kLxor,
+  kBxor,
+  kMinloc,
+  kMaxloc,
+  kReplace,
+  kNoOp
 };
 
 class Op final : public Object {
@@ -29,7 +43,7 @@ class Op final : public Object {
 
   OpKind kind_;
   bool commutative_;
-  UserFunction user_;   // kUser only
+  UserFunction user_;  // kUser only
 };
 
 // MPI_ERR_OP when the predefined operation is not defined for the type (table of section 6.9.2).

@@ -1,12 +1,11 @@
 // Datatypes: constructors, decoding, bounds, names (MPI 5.0 chapter 5 and sections 7.8, 19.1.5).
-#include "bind/impl.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "base/attributes.hpp"
 #include "bind/handles.hpp"
+#include "bind/impl.hpp"
 #include "layout/constructors.hpp"
 
 namespace hr::bind::impl {
@@ -46,15 +45,14 @@ Status type_create_hvector(Count count, Count blocklength, Count stride, Datatyp
   return layout::make_hvector(count, blocklength, stride, oldtype, form_of(large), &newtype);
 }
 
-Status type_indexed(Count count, CountArray array_of_blocklengths, CountArray array_of_displacements,
-                    Datatype& oldtype, Ref<Datatype>& newtype, bool large) {
+Status type_indexed(Count count, CountArray array_of_blocklengths, CountArray array_of_displacements, Datatype& oldtype,
+                    Ref<Datatype>& newtype, bool large) {
   return layout::make_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, form_of(large), &newtype);
 }
 
 Status type_create_hindexed(Count count, CountArray array_of_blocklengths, CountArray array_of_displacements,
                             Datatype& oldtype, Ref<Datatype>& newtype, bool large) {
-  return layout::make_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, form_of(large),
-                               &newtype);
+  return layout::make_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, form_of(large), &newtype);
 }
 
 Status type_create_indexed_block(Count count, Count blocklength, CountArray array_of_displacements, Datatype& oldtype,
@@ -162,9 +160,7 @@ Status type_get_extent(Datatype& datatype, Count& lb, Count& extent) {
   return kOk;
 }
 
-Status type_get_extent_x(Datatype& datatype, Count& lb, Count& extent) {
-  return type_get_extent(datatype, lb, extent);
-}
+Status type_get_extent_x(Datatype& datatype, Count& lb, Count& extent) { return type_get_extent(datatype, lb, extent); }
 
 Status type_get_true_extent(Datatype& datatype, Count& true_lb, Count& true_extent) {
   true_lb = datatype.true_lb();

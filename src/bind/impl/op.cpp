@@ -1,11 +1,11 @@
 // Reduction operations of programs (MPI 5.0 section 6.9.5).
-#include "bind/impl.hpp"
+#include "layout/op.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "bind/handles.hpp"
-#include "layout/op.hpp"
+#include "bind/impl.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -44,31 +44,32 @@ Status check_function(const void* function) {
 
 Status op_create(MPI_User_function* user_fn, bool commute, Ref<Op>& op) {
   HR_TRY(check_function(reinterpret_cast<const void*>(user_fn)));
-  return make_op(commute,
-                 [user_fn](const void* in, void* inout, Count count, const layout::Datatype& type) {
-                   in_pieces(in, inout, count, type, std::numeric_limits<int>::max(),
-                             [&](void* from, void* to, Count n) {
-                               int length = static_cast<int>(n);
-                               MPI_Datatype handle = handle_of(&type);
-                               user_fn(from, to, &length, &handle);
-                             });
-                   return kOk;
-                 },
-                 &op);
+  return make_op(
+      commute,
+      [user_fn](const void* in, void* inout, Count count, const layout::Datatype& type) {
+        in_pieces(in, inout, count, type, std::numeric_limits<int>::max(), [&](void* from, void* to, Count n) {
+          int length = static_cast<int>(n);
+          MPI_Datatype handle = handle_of(&type);
+          user_fn(from, to, &length, &handle);
+        });
+        return kOk;
+      },
+      &op);
 }
 
 Status op_create_c(MPI_User_function_c* user_fn, bool commute, Ref<Op>& op) {
   HR_TRY(check_function(reinterpret_cast<const void*>(user_fn)));
-  return make_op(commute,
-                 [user_fn](const void* in, void* inout, Count count, const layout::Datatype& type) {
-                   in_pieces(in, inout, count, type, count, [&](void* from, void* to, Count n) {
-                     MPI_Count length = n;
-                     MPI_Datatype handle = handle_of(&type);
-                     user_fn(from, to, &length, &handle);
-                   });
-                   return kOk;
-                 },
-                 &op);
+  return make_op(
+      commute,
+      [user_fn](const void* in, void* inout, Count count, const layout::Datatype& type) {
+        in_pieces(in, inout, count, type, count, [&](void* from, void* to, Count n) {
+          MPI_Count length = n;
+          MPI_Datatype handle = handle_of(&type);
+          user_fn(from, to, &length, &handle);
+        });
+        return kOk;
+      },
+      &op);
 }
 
 Status op_free(Op& op) {

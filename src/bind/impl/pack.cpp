@@ -1,11 +1,10 @@
 // Packing for programs (MPI 5.0 sections 5.2 and 5.3). MPI_PACKED is the packed form of layout/view.hpp, byte by byte.
-#include "bind/impl.hpp"
-
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "base/abi.hpp"
+#include "bind/impl.hpp"
 #include "layout/external32.hpp"
 #include "layout/op.hpp"
 #include "layout/view.hpp"

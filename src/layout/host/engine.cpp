@@ -60,6 +60,10 @@ class Mover {
       To::run(at(base_, shape_.offset + static_cast<Count>(offset)), packed, bytes);
       return;
     }
+    if (offset == 0 && bytes == static_cast<std::size_t>(shape_.total) && shape_.ndims <= 2) {
+      whole(packed);
+      return;
+    }
     const auto pattern = static_cast<std::size_t>(shape_.pattern);
     Cursor cursor(shape_, static_cast<Count>(offset / pattern));
     if (const std::size_t inside = offset % pattern; inside != 0) {
@@ -75,6 +79,21 @@ class Mover {
   }
 
  private:
+  // Everything, of a shape with at most two dims: nothing to find, nothing to divide.
+  void whole(Packed packed) {
+    const int ndims = shape_.ndims;
+    const Dim inner = ndims > 0 ? shape_.dims[ndims - 1] : Dim{1, 0};
+    const Dim outer = ndims > 1 ? shape_.dims[0] : Dim{1, 0};
+    if (shape_.form == Form::kStrided) {
+      To::plane(static_cast<std::size_t>(shape_.run), at(base_, shape_.offset), packed, outer.count, inner.count,
+                outer.stride, inner.stride, inner.count * shape_.run, shape_.run);
+      return;
+    }
+    for (Count i = 0; i < outer.count; ++i) {
+      block_row(i * outer.stride, inner.stride, inner.count, packed + i * inner.count * shape_.pattern);
+    }
+  }
+
   // `count` whole patterns from the cursor on.
   Packed patterns(Cursor& cursor, Count count, Packed packed) {
     const Count stride0 = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].stride : 0;
@@ -126,11 +145,14 @@ class Mover {
     const Layout& layout = *shape_.layout;
     const Block* blocks = layout.blocks.data();
     if (layout.uniform != 0) {
-      with_run(static_cast<std::size_t>(layout.uniform), [&](const auto& run) {
-        const std::byte* pattern = at(base_, origin);
-        for (std::size_t i = first; i < last; ++i) {
-          To::one(run, at(pattern, blocks[i].offset), packed);
-          packed += layout.uniform;
+      // Everything by value: the compiler must assume that a stored byte changes whatever has an address.
+      const Count length = layout.uniform;
+      std::byte* const pattern = at(base_, origin);
+      with_run(static_cast<std::size_t>(length), [=](const auto& run) {
+        Packed next = packed;
+        for (const Block *block = blocks + first, *end = blocks + last; block != end; ++block) {
+          To::one(run, at(pattern, block->offset), next);
+          next += length;
         }
       });
       return;
@@ -151,8 +173,8 @@ class Mover {
     const auto block_of = [&](std::size_t position) {
       if (layout.uniform != 0) return position / static_cast<std::size_t>(layout.uniform);
       const auto& prefix = layout.prefix;
-      return static_cast<std::size_t>(
-          std::upper_bound(prefix.begin(), prefix.end(), static_cast<Count>(position)) - prefix.begin() - 1);
+      return static_cast<std::size_t>(std::upper_bound(prefix.begin(), prefix.end(), static_cast<Count>(position)) -
+                                      prefix.begin() - 1);
     };
     const std::size_t first = block_of(inside);
     const std::size_t end = inside + length;

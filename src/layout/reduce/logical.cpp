@@ -33,9 +33,9 @@ constexpr KernelRecord kBoolRecords[] = {
 };
 
 constexpr auto kRecords =
-    join(kBoolRecords, kFortranRecords<Basic::kLogical8, std::int8_t>,
-         kFortranRecords<Basic::kLogical16, std::int16_t>, kFortranRecords<Basic::kLogical32, std::int32_t>,
-         kFortranRecords<Basic::kLogical64, std::int64_t>, kFortranRecords<Basic::kLogical128, Int128>);
+    join(kBoolRecords, kFortranRecords<Basic::kLogical8, std::int8_t>, kFortranRecords<Basic::kLogical16, std::int16_t>,
+         kFortranRecords<Basic::kLogical32, std::int32_t>, kFortranRecords<Basic::kLogical64, std::int64_t>,
+         kFortranRecords<Basic::kLogical128, Int128>);
 
 }  // namespace
 std::span<const KernelRecord> logical_kernels() noexcept { return kRecords.records; }

@@ -20,9 +20,7 @@ static_assert(sizeof(long double) == 16);
 template <class T>
 struct Complex {
   T re, im;
-  friend Complex operator+(Complex a, Complex b) {
-    return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)};
-  }
+  friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
   // The textbook formula: Fortran compilers use it too, and it vectorises; infinities follow from it.
   friend Complex operator*(Complex a, Complex b) {
     return {static_cast<T>(a.re * b.re - a.im * b.im), static_cast<T>(a.re * b.im + a.im * b.re)};

@@ -112,7 +112,8 @@ TEST(Bounds, Darray) {
     if (made.type->size() == 0) continue;
     const Count low = made.reference.true_lb();
     std::vector<std::byte> memory(static_cast<std::size_t>(made.type->true_extent()));
-    for (std::size_t byte = 0; byte < memory.size(); ++byte) memory[byte] = static_cast<std::byte>(byte * 7 + byte / 251);
+    for (std::size_t byte = 0; byte < memory.size(); ++byte)
+      memory[byte] = static_cast<std::byte>(byte * 7 + byte / 251);
     View view;
     ASSERT_OK(make_view(memory.data() - low, 1, *made.type, &view));
     std::vector<std::byte> packed(view.packed);

@@ -99,8 +99,8 @@ TEST(Canonical, ManyDimensionsBecomeBlocks) {
   const Ref<Datatype> a_byte = predefined(abi::kByte);
   const std::vector<int> sizes(8, 4), subsizes(8, 2), starts(8, 1);
   Ref<Datatype> type;
-  ASSERT_OK(make_subarray(8, sizes.data(), subsizes.data(), starts.data(), abi::kOrderC, *a_byte, CallForm::kPlain,
-                          &type));
+  ASSERT_OK(
+      make_subarray(8, sizes.data(), subsizes.data(), starts.data(), abi::kOrderC, *a_byte, CallForm::kPlain, &type));
   const Layout& layout = committed(type);
   EXPECT_EQ(layout.form, Form::kBlocks);
   EXPECT_EQ(layout.ndims, kMaxLayoutDims);

@@ -83,8 +83,8 @@ TEST_F(Decoding, LargeForms) {
   const int distribs[] = {abi::kDistributeNone, abi::kDistributeBlock}, dargs[] = {abi::kDistributeDfltDarg, 3},
             psizes[] = {1, 2};
   ASSERT_OK(make_darray(2, 1, 2, sizes, distribs, dargs, psizes, abi::kOrderC, *old, form, &type_));
-  expect_contents(type_, abi::kCombinerDarray, {2, 1, 2, distribs[0], distribs[1], dargs[0], 3, 1, 2, abi::kOrderC},
-                  {}, {4, 5}, {old});
+  expect_contents(type_, abi::kCombinerDarray, {2, 1, 2, distribs[0], distribs[1], dargs[0], 3, 1, 2, abi::kOrderC}, {},
+                  {4, 5}, {old});
   ASSERT_OK(make_resized(*old, -1, 9, form, &type_));
   expect_contents(type_, abi::kCombinerResized, {}, {}, {-1, 9}, {old});
 }

@@ -20,9 +20,9 @@ std::uint64_t test_seed() {
 Ref<Datatype> predefined(std::uintptr_t abi_value) { return Ref<Datatype>::share(predefined_type(abi_value)); }
 
 Made RandomTypes::basic() {
-  constexpr std::uintptr_t kChoices[] = {abi::kByte,      abi::kChar,         abi::kShort,    abi::kInt,
-                                         abi::kDouble,    abi::kFloat,        abi::kDoubleInt, abi::kShortInt,
-                                         abi::kLongDouble, abi::kCDoubleComplex, abi::kInt64T,  abi::kReal2};
+  constexpr std::uintptr_t kChoices[] = {abi::kByte,       abi::kChar,           abi::kShort,     abi::kInt,
+                                         abi::kDouble,     abi::kFloat,          abi::kDoubleInt, abi::kShortInt,
+                                         abi::kLongDouble, abi::kCDoubleComplex, abi::kInt64T,    abi::kReal2};
   const auto choice = static_cast<std::size_t>(number(0, static_cast<Count>(std::size(kChoices)) - 1));
   Made made;
   made.type = predefined(kChoices[choice]);

@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "layout/constructors.hpp"
 #include "expect.hpp"
+#include "layout/constructors.hpp"
 #include "reference.hpp"
 
 namespace hr::layout::test {

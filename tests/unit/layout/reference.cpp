@@ -15,9 +15,9 @@ Count Reference::size() const {
 
 Count Reference::true_lb() const {
   if (entries.empty()) return 0;
-  return std::min_element(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-           return a.displacement < b.displacement;
-         })->displacement;
+  return std::min_element(entries.begin(), entries.end(),
+                          [](const Entry& a, const Entry& b) { return a.displacement < b.displacement; })
+      ->displacement;
 }
 
 Count Reference::true_ub() const {

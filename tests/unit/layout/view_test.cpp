@@ -138,15 +138,13 @@ TEST(View, RunsOfEveryLength) {
       blocks.push_back(length);
       displacements.push_back(i * (length + 5));
     }
-    made.reference =
-        struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
+    made.reference = struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
     ASSERT_OK(made.type->commit());
     for (const Count count : {1, 3}) expect_moves(random, made, count);
     // Blocks of one length at irregular places.
     displacements[4] += 2;
     ASSERT_OK(make_hindexed_block(9, length, displacements.data(), *a_byte, CallForm::kLarge, &made.type));
-    made.reference =
-        struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
+    made.reference = struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
     ASSERT_OK(made.type->commit());
     EXPECT_EQ(made.type->layout().form, Form::kBlocks);
     for (const Count count : {1, 3}) expect_moves(random, made, count);
