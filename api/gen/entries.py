@@ -62,7 +62,7 @@ class Writer:
         for parameter in self.function.parameters:
             if parameter.kind.role == "buffer":
                 owner = parameter
-            elif parameter.kind.name not in BUFFER_COMPANIONS:
+            elif parameter.kind.name not in BUFFER_COMPANIONS or parameter.is_out:
                 owner = None
             parts = []
             if "root_only" in parameter.flags:

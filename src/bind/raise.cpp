@@ -99,7 +99,7 @@ int raise(const Call& call, Object* where, Status status) {
   status = visible(status);
   std::string detail = take_detail();
   const bool bare = stays_bare(status, detail);
-  const Object* named = where != nullptr ? where : comm::self();
+  const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? comm::self() : where;
   std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
   const int code = bare ? status.code() : make_instance(status.code(), text);
   return invoke_on(where, call.fallback, code, text);

@@ -59,7 +59,7 @@ Status report_only(p2p::Request* request, MPI_Status* status) {
 }
 
 void report_empty(MPI_Status* status) {
-  fill_status(status, p2p::Completion{});
+  if (status != MPI_STATUS_IGNORE) set_empty(*status);
 }
 
 }  // namespace hr::bind::impl

@@ -16,6 +16,14 @@ TEST(Arguments, Ranks) {
   EXPECT_EQ(MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS);
 }
 
+TEST(Arguments, SpecialAddressesHaveAddresses) {
+  MPI_Aint address = -1;
+  EXPECT_EQ(MPI_Get_address(MPI_IN_PLACE, &address), MPI_SUCCESS);
+  EXPECT_EQ(address, 1);
+  EXPECT_EQ(MPI_Get_address(MPI_BOTTOM, &address), MPI_SUCCESS);
+  EXPECT_EQ(address, 0);
+}
+
 TEST(Arguments, Tags) {
   expect_error(MPI_Send(&value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD), MPI_ERR_TAG, "tag is -5");
   expect_error(MPI_Send(&value, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD), MPI_ERR_TAG,
