@@ -34,12 +34,13 @@ const ErrorText* standard_class(int error_class) {
   return found != std::end(kErrorTexts) && found->error_class == error_class ? found : nullptr;
 }
 
-Status find_added(int code, Added** entry) {
+// nullptr when the program added no such class or code.
+Added* find_added(int code) {
   const auto found = added.find(code);
-  if (found == added.end()) return fail(Errc::kArg, "%d is no error class or code that this program added", code);
-  *entry = &found->second;
-  return kOk;
+  return found == added.end() ? nullptr : &found->second;
 }
+
+Status not_added(int code) { return fail(Errc::kArg, "%d is no error class or code that this program added", code); }
 
 Status add(int error_class, int* code) {
   if (last_code == kClassMask) return fail(Errc::kOther, "no more error codes: all up to %d are taken", last_code);
@@ -99,8 +100,8 @@ Status add_code(int error_class, int* code) {
 }
 
 Status add_text(int code, std::string_view text) {
-  Added* entry = nullptr;
-  HR_TRY(find_added(code, &entry));
+  Added* const entry = find_added(code);
+  if (entry == nullptr) return not_added(code);
   if (text.size() >= MPI_MAX_ERROR_STRING) {
     return fail(Errc::kArg, "the text has %zu characters, MPI_MAX_ERROR_STRING allows %d", text.size(),
                 MPI_MAX_ERROR_STRING - 1);
@@ -111,8 +112,8 @@ Status add_text(int code, std::string_view text) {
 }
 
 Status remove_class(int error_class) {
-  Added* entry = nullptr;
-  HR_TRY(find_added(error_class, &entry));
+  Added* const entry = find_added(error_class);
+  if (entry == nullptr) return not_added(error_class);
   if (entry->error_class != error_class) return fail(Errc::kArg, "%d is an error code, not a class", error_class);
   for (const auto& [code, other] : added) {
     if (other.error_class == error_class && code != error_class) {
@@ -125,8 +126,8 @@ Status remove_class(int error_class) {
 }
 
 Status remove_code(int code) {
-  Added* entry = nullptr;
-  HR_TRY(find_added(code, &entry));
+  Added* const entry = find_added(code);
+  if (entry == nullptr) return not_added(code);
   if (entry->error_class == code) return fail(Errc::kArg, "%d is an error class, not a code", code);
   if (entry->has_text) return fail(Errc::kOther, "error code %d still has a text; remove it first", code);
   added.erase(code);
@@ -134,8 +135,8 @@ Status remove_code(int code) {
 }
 
 Status remove_text(int code) {
-  Added* entry = nullptr;
-  HR_TRY(find_added(code, &entry));
+  Added* const entry = find_added(code);
+  if (entry == nullptr) return not_added(code);
   if (!entry->has_text) return fail(Errc::kOther, "error code %d has no text", code);
   entry->text.clear();
   entry->has_text = false;
