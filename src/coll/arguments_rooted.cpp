@@ -114,10 +114,10 @@ Status scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArr
 Status reduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, int root,
               Communicator& comm) {
   call = begin(Operation::kReduce, root, comm);
+  if (bystander(call)) return kOk;
   HR_TRY(layout::check_op(op, type));
   call.op = &op;
   call.bytes = bytes_of(count, type);
-  if (bystander(call)) return kOk;
   if (!call.is_root()) return one_block(sendbuf, count, type, "sendbuf", &call.send);
   HR_TRY(one_block(recvbuf, count, type, "recvbuf", &call.recv));
   if (comm.is_inter()) return kOk;

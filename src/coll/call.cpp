@@ -94,6 +94,12 @@ Blocks Blocks::typed(const void* address, CountArray counts, CountArray displace
   return blocks;
 }
 
+void Blocks::set_arrays(const Count* counts, const Count* displacements, layout::Datatype* const* types) noexcept {
+  counts_ = counts != nullptr ? CountArray(counts) : CountArray();
+  displacements_ = displacements != nullptr ? CountArray(displacements) : CountArray();
+  types_ = types;
+}
+
 Status Blocks::block(int i, layout::View* view) const {
   const auto index = static_cast<std::size_t>(i);
   switch (shape_) {

@@ -1,8 +1,8 @@
 // Call: one collective operation with its arguments, as the algorithms see it (MPI 5.0 chapter 6).
 //
 // Owner: for a blocking operation the caller's stack, otherwise the request; it does not move while a task runs on
-// it. It borrows communicator, types, operation and argument arrays; a request holds references to the objects
-// (the arrays are the program's to keep, section 6.12). Threads: library lock.
+// it. It borrows communicator, types, operation and argument arrays; a request holds references to the objects and
+// copies of the arrays. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -86,8 +86,10 @@ class Blocks {
     moved.all_ = all;
     return moved;
   }
-  // Points a typed one at another copy of the array of types.
-  void set_types(layout::Datatype* const* types) noexcept { types_ = types; }
+  // The same blocks described by other copies of the argument arrays (null: there is no such array).
+  void set_arrays(const Count* counts, const Count* displacements, layout::Datatype* const* types) noexcept;
+  [[nodiscard]] CountArray counts() const noexcept { return counts_; }
+  [[nodiscard]] CountArray displacements() const noexcept { return displacements_; }
 
  private:
   Shape shape_ = Shape::kNone;

@@ -80,45 +80,58 @@ Task begin(const Call& call) {
   return algorithm->run(call);
 }
 
+// How many blocks the arrays of a buffer describe.
+int length_of(const Call& call, const Blocks& blocks) {
+  if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: the own group's
+  if (call.operation < Operation::kNeighborAllgather) return call.peers();
+  const comm::Topology::Neighbors neighbors = call.comm->topology_->neighbors(call.rank());
+  return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
+}
+
 // A call that outlives its function: its own copy, with references to what it uses (sections 6.12, 6.13).
 class PendingCall final : public p2p::TaskFactory {
  public:
-  explicit PendingCall(const Call& call) : call_(call), comm_(Ref<Communicator>::share(call.comm)) {
-    op_ = Ref<Op>::share(call.op);
-    keep(call_.send, neighbors_out(), send_types_);
-    keep(call_.recv, neighbors_in(), recv_types_);
+  explicit PendingCall(const Call& call)
+      : call_(call), comm_(Ref<Communicator>::share(call.comm)), op_(Ref<Op>::share(call.op)) {
+    keep(call_.send, send_);
+    keep(call_.recv, recv_);
   }
   Task make() override { return begin(call_); }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
-  using TypeList = std::vector<Datatype*>;
+  // The argument arrays of one buffer. The standard lets us borrow counts and displacements until completion, but
+  // clients that drop them earlier exist (mpi4py 4.1, Allgatherv_init); types belong to the entry point anyway.
+  struct Arrays {
+    std::vector<Count> counts, displacements;
+    std::vector<Datatype*> types;
+    std::vector<Ref<Datatype>> references;
+  };
 
-  // Arrays of types belong to the entry point: they are copied.
-  void keep(Blocks& blocks, int length, TypeList& list) {
+  void keep(Blocks& blocks, Arrays& arrays) {
     if (blocks.none()) return;
-    if (blocks.shape() != Blocks::Shape::kTypes) length = 1;
-    for (int i = 0; i < length; ++i) {
-      list.push_back(&blocks.type(i));
-      types_.push_back(Ref<Datatype>::share(list.back()));
+    if (blocks.shape() == Blocks::Shape::kUniform) {
+      arrays.references.push_back(Ref<Datatype>::share(&blocks.type(0)));
+      return;
     }
-    if (blocks.shape() == Blocks::Shape::kTypes) blocks.set_types(list.data());
-  }
-  [[nodiscard]] int neighbors_out() const {
-    if (call_.operation != Operation::kNeighborAlltoallw) return call_.peers();
-    return static_cast<int>(comm_->topology_->neighbors(call_.rank()).destinations.size());
-  }
-  [[nodiscard]] int neighbors_in() const {
-    if (call_.operation != Operation::kNeighborAlltoallw) return call_.peers();
-    return static_cast<int>(comm_->topology_->neighbors(call_.rank()).sources.size());
+    const int length = length_of(call_, blocks);
+    const bool displaced = !blocks.displacements().is_null();
+    const bool typed = blocks.shape() == Blocks::Shape::kTypes;
+    for (int i = 0; i < length; ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      arrays.counts.push_back(blocks.counts()[index]);
+      if (displaced) arrays.displacements.push_back(blocks.displacements()[index]);
+      if (typed) arrays.types.push_back(&blocks.type(i));
+      if (typed || i == 0) arrays.references.push_back(Ref<Datatype>::share(&blocks.type(i)));
+    }
+    blocks.set_arrays(arrays.counts.data(), arrays.displacements.data(), arrays.types.data());
   }
 
   Call call_;
   Ref<Communicator> comm_;
   Ref<Op> op_;
-  TypeList send_types_;
-  TypeList recv_types_;
-  std::vector<Ref<Datatype>> types_;
+  Arrays send_;
+  Arrays recv_;
 };
 
 }  // namespace
