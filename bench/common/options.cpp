@@ -128,7 +128,7 @@ std::string usage(const char* program) {
          "  --min SIZE --max SIZE  message sizes, doubled from min to max (1 to 4M); K, M, G are powers of 1024\n"
          "  --factor N             grow by N instead of 2\n"
          "  --sizes A,B,...        just these sizes\n"
-         "  --iters N              iterations a repetition (by size: 2000 for small, 2 for the largest)\n"
+         "  --iters N              iterations a repetition (as many as take about 10 ms)\n"
          "  --warmup N             iterations before the first repetition (a tenth of --iters)\n"
          "  --reps N               repetitions, the samples of every statistic (20)\n"
          "  --window N             messages in flight where the program streams (64)\n"
@@ -138,14 +138,10 @@ std::string usage(const char* program) {
          "An even number of ranks makes size/2 pairs, rank r with r + size/2.\n";
 }
 
-int iterations_for(const Options& options, std::size_t bytes, int messages) {
+int iterations_for(const Options& options, double seconds) {
   if (options.iterations > 0) return options.iterations;
-  constexpr std::size_t kBytesARepetition = std::size_t{64} << 20;
-  constexpr std::size_t kMessagesARepetition = 16000;
-  const auto each = static_cast<std::size_t>(messages);
-  const std::size_t by_messages = std::min<std::size_t>(2000, kMessagesARepetition / each);
-  const std::size_t by_bytes = bytes == 0 ? by_messages : kBytesARepetition / (bytes * each);
-  return static_cast<int>(std::max<std::size_t>(2, std::min(by_messages, by_bytes)));
+  constexpr double kRepetition = 0.010;
+  return static_cast<int>(std::clamp(kRepetition / std::max(seconds, 1e-9), 2.0, 20000.0));
 }
 
 }  // namespace bench

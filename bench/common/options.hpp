@@ -14,8 +14,8 @@ namespace bench {
 
 struct Options {
   std::vector<std::size_t> sizes;  // message sizes in bytes, in the order they are measured
-  int iterations = 0;              // a repetition; 0: chosen by size
-  int warmup = 0;                  // iterations before the first repetition; 0: a tenth of `iterations`
+  int iterations = 0;              // a repetition; 0: as many as take about ten milliseconds
+  int warmup = 0;                  // iterations before the first repetition; 0: a tenth of a repetition's
   int repetitions = 20;            // samples a size; every figure printed is a statistic over these
   int window = 64;                 // messages in flight, for the programs that stream
   MemoryKind memory[2] = {MemoryKind::kHost, MemoryKind::kHost};  // of the lower and of the upper rank of a pair
@@ -29,7 +29,8 @@ enum class ParseResult { kRun, kHelp, kError };
 [[nodiscard]] ParseResult parse(int argc, char** argv, Options& options, std::string& message);
 std::string usage(const char* program);
 
-// Iterations of one repetition: `options.iterations`, or fewer the more bytes one moves (`messages` of `bytes`).
-int iterations_for(const Options& options, std::size_t bytes, int messages);
+// Iterations of one repetition when one takes `seconds`: `options.iterations`, or as many as make a repetition of about
+// ten milliseconds. Short repetitions, because the quiet moments of a shared machine are short.
+int iterations_for(const Options& options, double seconds);
 
 }  // namespace bench

@@ -105,6 +105,23 @@ bool check(const Benchmark& benchmark, const World& world, const Pair& pair, Mem
   return true;
 }
 
+// Rank 0 tries how long one takes and tells the others.
+int agree_on_iterations(const Benchmark& benchmark, const World& world, const Options& options, Transfer transfer) {
+  int iterations = 0;
+  for (transfer.iterations = 2; transfer.iterations <= 16; transfer.iterations *= 8) {  // the first time warms up
+    barrier(world);
+    const double start = MPI_Wtime();
+    benchmark.repeat(transfer);
+    iterations = iterations_for(options, (MPI_Wtime() - start) / transfer.iterations);
+  }
+  if (world.rank != 0) {
+    MPI_Recv(&iterations, 1, MPI_INT, 0, kFrameTag, world.comm, MPI_STATUS_IGNORE);
+    return iterations;
+  }
+  for (int rank = 1; rank < world.size; ++rank) MPI_Send(&iterations, 1, MPI_INT, rank, kFrameTag, world.comm);
+  return iterations;
+}
+
 // The repetitions of one size on this rank; seconds each.
 std::vector<double> measure(const Benchmark& benchmark, const World& world, const Transfer& transfer, int warmup,
                             int repetitions) {
@@ -178,9 +195,10 @@ int run_all(const Benchmark& benchmark, const World& world, const Options& optio
                                    : static_cast<int>(std::clamp<std::size_t>(
                                          kCheckedBytes / bytes, 1, static_cast<std::size_t>(options.window)));
     if (options.validate && !check(benchmark, world, pair, kind, bytes, checked)) MPI_Abort(world.comm, 4);
-    const int iterations = iterations_for(options, bytes, benchmark.streams ? options.window : 1);
+    Transfer transfer{pair, send.data(), receive.data(), bytes, 0, options.window, 1};
+    transfer.iterations = agree_on_iterations(benchmark, world, options, transfer);
+    const int iterations = transfer.iterations;
     const int warmup = options.warmup > 0 ? options.warmup : std::max(1, iterations / 10);
-    const Transfer transfer{pair, send.data(), receive.data(), bytes, iterations, options.window, 1};
     std::vector<double> samples = measure(benchmark, world, transfer, warmup, options.repetitions);
     for (double& sample : samples) sample = benchmark.value(sample, bytes, iterations, options.window);
     samples = combine(world, std::move(samples), benchmark.less_is_better);

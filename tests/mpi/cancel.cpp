@@ -3,7 +3,7 @@
 #include "common/check.hpp"
 
 int main(int argc, char** argv) {
-  const check::Environment mpi(&argc, &argv, 2);
+  const check::Environment mpi(&argc, &argv);
   const int left = (mpi.rank + mpi.size - 1) % mpi.size, right = (mpi.rank + 1) % mpi.size;
   for (int round = 0; round < 200; ++round) {
     int cancelled_value = -1, value = -1;
