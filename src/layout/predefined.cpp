@@ -54,11 +54,12 @@ constexpr IntegerKind kIntegerKinds[] = {
 
 // Equal arguments give the same handle. Library lock.
 Status unnamed(int combiner, std::initializer_list<int> arguments, std::uintptr_t abi_value, Ref<Datatype>* type) {
-  static std::map<std::pair<int, std::vector<int>>, Ref<Datatype>>& known =
-      *new std::map<std::pair<int, std::vector<int>>, Ref<Datatype>>();
+  // The arena first: it must outlive the references.
+  Arena<Datatype>& arena = Arena<Datatype>::instance();
+  static std::map<std::pair<int, std::vector<int>>, Ref<Datatype>> known;
   Ref<Datatype>& entry = known[{combiner, std::vector<int>(arguments)}];
   if (!entry) {
-    Datatype* made = Arena<Datatype>::instance().create();
+    Datatype* made = arena.create();
     if (made == nullptr) return fail(Errc::kNoMem, "no room for another datatype; free those no longer needed");
     made->row_ = basic_type(abi_value);
     made->basic_ = made->row_->basic;
