@@ -31,6 +31,7 @@ class Bounds {
       uniform_ = leaves_ == 0 || uniform_ == child.uniform ? child.uniform : nullptr;
       true_lb_ = leaves_ == 0 ? low + child.true_lb : std::min(true_lb_, low + child.true_lb);
       true_ub_ = leaves_ == 0 ? high + child.true_ub : std::max(true_ub_, high + child.true_ub);
+      padded_ub_ = leaves_ == 0 ? high + child.ub : std::max(padded_ub_, high + child.ub);
       size_ += Wide{child.size} * copies;
       leaves_ += Wide{child.leaves} * copies;
       alignment_ = std::max(alignment_, child.alignment);
@@ -46,7 +47,7 @@ class Bounds {
   Status store(Typemap& map) {
     if (!marked_) {
       lb_ = true_lb_;
-      const Wide extent = true_ub_ - true_lb_;
+      const Wide extent = std::max(true_ub_, padded_ub_) - true_lb_;
       ub_ = lb_ + (extent + alignment_ - 1) / alignment_ * alignment_;
     }
     if (overflow_ || !fits(lb_) || !fits(ub_) || !fits(ub_ - lb_) || !fits(true_lb_) || !fits(true_ub_) ||
@@ -67,6 +68,7 @@ class Bounds {
 
  private:
   Wide size_ = 0, leaves_ = 0, lb_ = 0, ub_ = 0, true_lb_ = 0, true_ub_ = 0;
+  Wide padded_ub_ = 0;  // with the padding of the parts
   std::uint32_t alignment_ = 1;
   const BasicType* uniform_ = nullptr;
   bool marked_ = false;

@@ -2,9 +2,10 @@
 //
 // The tree keeps the order of the typemap and is never expanded: a vector of a million blocks is two nodes.
 // Datatype's facts (size, bounds) are computed here; the canonical layout, external32 and the counting of
-// elements read it. A node's bounds follow section 5.1.7 to the letter: the lower bound is the least
-// displacement, the upper bound is padded to the strictest alignment of the basic types, and a resized type below
-// (its markers) decides both instead.
+// elements read it. A node's bounds follow section 5.1.7: the lower bound is the least displacement, the upper bound
+// is padded to the strictest alignment of the basic types, and a resized type below (its markers) decides both
+// instead. The padding of a part counts in the whole, so that a type never reaches past the extent of one made from
+// it (numpy's rule for nested records, which mpi4py's tests hold against us).
 // Owner: shared; a node holds its children. Threads: immutable.
 #pragma once
 

@@ -14,6 +14,8 @@ Status RequestState::cancel(Request& /*request*/) {
 
 Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { return kOk; }
 
+Status RequestState::retire(Request& /*request*/) { return kOk; }
+
 void Request::finish(const Completion& completion) {
   completion_ = completion;
   if (!completion.error.ok()) [[unlikely]] detail_ = take_detail();
@@ -63,8 +65,9 @@ Status wait_all(Request** requests, int count) {
 }
 
 Status cancel(Request& request) {
-  if (request.complete() || !request.active()) return kOk;
+  if (!request.active()) return kOk;
   if (request.state_ != nullptr && !request.persistent()) return request.state_->cancel(request);
+  if (request.complete()) return kOk;
   // Sends run to completion; so does a receive that has met its message (section 3.8.4).
   if (request.is_receive_ && request.phase_ == Request::Phase::kPosted) {
     matcher(request.context_).withdraw(request);

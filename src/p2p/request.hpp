@@ -39,6 +39,8 @@ class RequestState {
   virtual Status cancel(Request& request);
   // Called when a wait or test is about to report the completion (generalized requests fill it in).
   virtual Status query(Request& request, Completion* completion);
+  // Called once a complete request is about to be freed (generalized requests call the program's function).
+  virtual Status retire(Request& request);
   // For error texts: "persistent send", "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
 };

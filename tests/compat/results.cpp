@@ -32,6 +32,8 @@ void report(const std::string& task, std::uint64_t mine) {
   std::printf("\n");
 }
 
+void report_number(const std::string& task, long long mine) { report(task, static_cast<std::uint64_t>(mine)); }
+
 template <class T>
 void report_data(const std::string& task, const std::vector<T>& data) {
   report(task, hash_of(data.data(), data.size() * sizeof(T)));
@@ -74,7 +76,7 @@ void types() {
     MPI_Aint low = 0, extent = 0;
     MPI_Type_size(entry.type, &bytes);
     MPI_Type_get_extent(entry.type, &low, &extent);
-    report(std::string("size and extent of ") + entry.name, static_cast<std::uint64_t>(bytes * 1000 + extent));
+    report_number(std::string("size and extent of ") + entry.name, bytes * 1000 + extent);
   }
   const int lengths[] = {2, 1}, sizes[] = {6, 7}, inner[] = {3, 4}, starts[] = {1, 2};
   const MPI_Aint places[] = {4, 24};
@@ -94,9 +96,8 @@ void types() {
     MPI_Type_get_true_extent(made[i], &figures[2], &figures[3]);
     MPI_Type_get_envelope(made[i], &integers, &addresses, &datatypes, &combiner);
     report("type " + std::to_string(i), hash_of(figures, sizeof figures));
-    report(
-        "type " + std::to_string(i) + " envelope",
-        static_cast<std::uint64_t>(((bytes * 100 + integers) * 100 + addresses) * 1000 + datatypes * 100 + combiner));
+    report_number("type " + std::to_string(i) + " envelope",
+                  ((bytes * 100LL + integers) * 100 + addresses) * 1000 + datatypes * 100 + combiner);
   }
   std::vector<int> cube(42), back(42, -1);
   std::iota(cube.begin(), cube.end(), 0);
@@ -124,7 +125,7 @@ void messages() {
     report_data("ring of " + std::to_string(count), in);
     int received = 0;
     MPI_Get_count(&status, MPI_DOUBLE, &received);
-    report("status", static_cast<std::uint64_t>((received * 100 + status.MPI_SOURCE) * 1000 + status.MPI_TAG));
+    report_number("status", (received * 100LL + status.MPI_SOURCE) * 1000 + status.MPI_TAG);
     MPI_Type_free(&column);
   }
 }
@@ -226,19 +227,19 @@ void communicators() {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
   int there = -1, order = -1;
   MPI_Comm_rank(half, &there);
-  report("rank in a half", static_cast<std::uint64_t>(there));
+  report_number("rank in a half", there);
   MPI_Comm_compare(MPI_COMM_WORLD, half, &order);
-  report("compare", static_cast<std::uint64_t>(order));
+  report_number("compare", order);
   MPI_Comm_free(&half);
   int dims[2] = {0, 0}, coordinates[2], low = 0, high = 0;
   const int periodic[2] = {1, 0};
   MPI_Dims_create(size, 2, dims);
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periodic, 0, &grid);
   MPI_Cart_coords(grid, rank, 2, coordinates);
-  report("coordinates", static_cast<std::uint64_t>(coordinates[0] * 100 + coordinates[1]));
+  report_number("coordinates", coordinates[0] * 100 + coordinates[1]);
   for (int axis = 0; axis < 2; ++axis) {
     MPI_Cart_shift(grid, axis, 1, &low, &high);
-    report("shift", static_cast<std::uint64_t>((low + 10) * 100 + high + 10));
+    report_number("shift", (low + 10) * 100 + high + 10);
   }
   MPI_Comm_free(&grid);
 }
@@ -252,7 +253,7 @@ void errors() {
       MPI_Send(&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD)};
   for (const int code : codes) {
     MPI_Error_class(code, &found);
-    report("error class", static_cast<std::uint64_t>(found));
+    report_number("error class", found);
   }
 }
 
@@ -264,7 +265,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int version = 0, subversion = 0;
   MPI_Get_version(&version, &subversion);
-  report("version", static_cast<std::uint64_t>(version));
+  report_number("version", version);
   types();
   messages();
   collectives();

@@ -41,7 +41,7 @@ void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_b
       token(1, false);
       if (blocking != nullptr) {
         CHECK_OK(blocking(data.data(), size, MPI_BYTE, 1, 4, MPI_COMM_WORLD));
-      } else {
+      } else if (non_blocking != nullptr) {
         MPI_Request request;
         CHECK_OK(non_blocking(data.data(), size, MPI_BYTE, 1, 4, MPI_COMM_WORLD, &request));
         CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -40,13 +40,17 @@ Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status
     report_empty(status);
     return kOk;
   }
-  const Status error = outcome(*request, status);
+  Status error = outcome(*request, status);
   if (request->persistent()) {
     request->active_ = false;
-  } else {
-    *handle = MPI_REQUEST_NULL;
-    release(request);
+    return error;
   }
+  if (request->state_ != nullptr) {
+    const Status freed = request->state_->retire(*request);
+    if (error.ok()) error = freed;
+  }
+  *handle = MPI_REQUEST_NULL;
+  release(request);
   return error;
 }
 

@@ -1,4 +1,6 @@
 // Generalized requests (MPI 5.0 section 13.2): the program does the work, MPI waits for it.
+#include <utility>
+
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
 #include "bind/status.hpp"
@@ -13,9 +15,7 @@ class GeneralizedState final : public p2p::RequestState {
       : query_(query), free_(free), cancel_(cancel), extra_state_(extra_state) {}
   GeneralizedState(const GeneralizedState&) = delete;
   GeneralizedState& operator=(const GeneralizedState&) = delete;
-  ~GeneralizedState() override {
-    if (free_ != nullptr) free_(extra_state_);
-  }
+  ~GeneralizedState() override { static_cast<void>(call_free()); }
 
   Status query(p2p::Request& /*request*/, p2p::Completion* completion) override {
     MPI_Status status;
@@ -29,9 +29,17 @@ class GeneralizedState final : public p2p::RequestState {
     return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS : cancel_(extra_state_, request.complete() ? 1 : 0));
   }
 
+  Status retire(p2p::Request& /*request*/) override { return call_free(); }
+
   [[nodiscard]] const char* what() const noexcept override { return "generalized request"; }
 
  private:
+  // Once, whoever comes first: the wait that frees the request, or its destruction.
+  Status call_free() {
+    MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
+    return Status::from_code(function == nullptr ? MPI_SUCCESS : function(extra_state_));
+  }
+
   MPI_Grequest_query_function* query_;
   MPI_Grequest_free_function* free_;
   MPI_Grequest_cancel_function* cancel_;

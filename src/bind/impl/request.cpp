@@ -246,10 +246,12 @@ Status request_free(MPI_Request* request) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
   if (object == nullptr) return fail(Errc::kRequest, "request is MPI_REQUEST_NULL, which cannot be freed");
+  Status retired = kOk;
+  if (object->complete() && object->state_ != nullptr && !object->persistent()) retired = object->state_->retire(*object);
   // What is under way completes; the engine holds the request until then.
   release(object);
   *request = MPI_REQUEST_NULL;
-  return kOk;
+  return retired;
 }
 
 }  // namespace hr::bind::impl

@@ -164,7 +164,7 @@ void Layout::subarray(Generator& random) {
 // a * b blocks of c (or of lengths that sum up to the same), shuffled, with gaps.
 void Layout::indexed(Generator& random) {
   if (a_ * b_ > 20000) return subarray(random);
-  const auto blocks = static_cast<std::size_t>(a_ * b_);
+  const std::size_t blocks = static_cast<std::size_t>(a_) * static_cast<std::size_t>(b_);
   std::vector<int> lengths(blocks, c_);
   const bool equal = chance(random, 40);
   if (!equal) {

@@ -5,8 +5,6 @@
 namespace random_exchange {
 namespace {
 
-using hr::test::MemoryKind;
-
 const Basic kBasics[] = {{MPI_CHAR, 1},  {MPI_BYTE, 1},   {MPI_SHORT, 2},   {MPI_INT, 4},
                          {MPI_FLOAT, 4}, {MPI_DOUBLE, 8}, {MPI_INT64_T, 8}, {MPI_UINT16_T, 2}};
 

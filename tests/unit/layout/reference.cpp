@@ -35,6 +35,7 @@ Count Reference::ub() const {
   Count alignment = 1;
   for (const Entry& entry : entries) alignment = std::max<Count>(alignment, entry.type->alignment);
   Count ub = true_ub();
+  for (const Count end : ends) ub = std::max(ub, end);
   while ((ub - true_lb()) % alignment != 0) ++ub;
   return ub;
 }
@@ -73,6 +74,7 @@ Reference struct_reference(const std::vector<Count>& blocks, const std::vector<C
     const Count extent = types[i].extent();
     for (Count j = 0; j < blocks[i]; ++j) {
       const Count shift = displacements[i] + j * extent;
+      if (!types[i].entries.empty()) result.ends.push_back(shift + types[i].ub());
       for (const Entry& entry : types[i].entries) result.entries.push_back({entry.type, entry.displacement + shift});
       for (const Count marker : types[i].lb_markers) result.lb_markers.push_back(marker + shift);
       for (const Count marker : types[i].ub_markers) result.ub_markers.push_back(marker + shift);
