@@ -161,17 +161,29 @@ inline void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(
 // Called after the message of a failed driver call; must not return.
 inline void (*fatal_exit)() = [] { std::exit(1); };
 
-inline void check(int result, const char* call) {
-  if (result == 0) return;
-  const char* name = "?";
-  const char* text = "?";
-  detail::driver().cuGetErrorName(result, &name);
-  detail::driver().cuGetErrorString(result, &text);
+[[noreturn]] inline void fail(const char* call, const char* name, const char* text) {
   std::fprintf(stderr, "gpu: %s failed: %s (%s)\n", call, name, text);
   fatal_exit();
   std::abort();
 }
-#define GPU_CALL(function, ...) ::gpu::check(::gpu::detail::driver().function(__VA_ARGS__), #function)
+
+// A driver function, which is there only where the driver is.
+template <class DriverFunction>
+DriverFunction loaded(DriverFunction function, const char* call) {
+  if (function == nullptr) fail(call, "no driver", "libcuda.so.1 was not found or lacks this function");
+  return function;
+}
+
+inline void check(int result, const char* call) {
+  if (result == 0) return;
+  const char* name = "?";
+  const char* text = "?";
+  loaded(detail::driver().cuGetErrorName, call)(result, &name);
+  loaded(detail::driver().cuGetErrorString, call)(result, &text);
+  fail(call, name, text);
+}
+#define GPU_CALL(function, ...) \
+  ::gpu::check(::gpu::loaded(::gpu::detail::driver().function, #function)(__VA_ARGS__), #function)
 
 // A driver and at least one device.
 inline bool available() { return detail::driver().usable; }
@@ -182,6 +194,7 @@ inline int device() { return detail::driver().device; }
 // Takes device `local_rank` modulo the number of devices and makes its primary context current in this thread.
 inline void select(int local_rank) {
   detail::Driver& driver = detail::driver();
+  if (driver.devices <= 0) fail("gpu::select", "no device", "see gpu::available()");
   driver.device = local_rank % driver.devices;
   void*& context = driver.contexts[static_cast<std::size_t>(driver.device)];
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
@@ -328,7 +341,7 @@ class Module {
 
   Function function(const char* name) const {
     Function found = nullptr;
-    check(detail::driver().cuModuleGetFunction(&found, module_, name), name);
+    check(loaded(detail::driver().cuModuleGetFunction, name)(&found, module_, name), name);
     return found;
   }
 
