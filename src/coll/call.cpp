@@ -113,9 +113,9 @@ Status Blocks::block(int i, layout::View* view) const {
       return kOk;
     }
     case Shape::kCounts:
-      return layout::make_view(address_ + displacements_[index] * type_->extent(), counts_[index], *type_, view);
+      return layout::make_view(moved(address_, displacements_[index] * type_->extent()), counts_[index], *type_, view);
     case Shape::kTypes:
-      return layout::make_view(address_ + displacements_[index], counts_[index], *types_[index], view);
+      return layout::make_view(moved(address_, displacements_[index]), counts_[index], *types_[index], view);
     case Shape::kNone:
       break;
   }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "coll/view_tools.hpp"
+
 namespace hr::coll {
 
 Status not_in_place(const void* buffer, const char* argument) {
@@ -27,7 +29,7 @@ Status check_counts(CountArray counts, int length, const char* argument) {
 
 Status not_aliased(const layout::View& send, const layout::View& recv) {
   if (send.packed == 0 || recv.packed == 0) return kOk;
-  if (send.address + send.type->true_lb() != recv.address + recv.type->true_lb()) return kOk;
+  if (moved(send.address, send.type->true_lb()) != moved(recv.address, recv.type->true_lb())) return kOk;
   return fail(Errc::kBuffer, "send and receive buffer are the same memory (%p); pass MPI_IN_PLACE as the send buffer",
               static_cast<const void*>(recv.address));
 }

@@ -11,7 +11,7 @@ using layout::View;
 
 View slice(const View& view, Count first, Count count) noexcept {
   View part = view;
-  part.address = view.address + first * view.type->extent();
+  part.address = moved(view.address, first * view.type->extent());
   part.count = count;
   part.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(view.type->size());
   part.contiguous = view.type->contiguous(count);
@@ -45,7 +45,7 @@ TypedScratch::TypedScratch(Count count, const layout::Datatype& type) : memory_(
   // own buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);
   const Count padding = ((lowest % 16) + 16) % 16;
-  view_.address = memory_.data() + padding - lowest;
+  view_.address = moved(memory_.data(), padding - lowest);
   view_.count = count;
   view_.type = &type;
   view_.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());

@@ -4,11 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "layout/view.hpp"
 
 namespace hr::coll {
+
+// An address so many bytes on. Done in integers: origins of elements may lie outside the buffer, or be MPI_BOTTOM.
+[[nodiscard]] inline std::byte* moved(std::byte* address, Count bytes) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
+}
 
 // Elements [first, first + count) of a view.
 [[nodiscard]] layout::View slice(const layout::View& view, Count first, Count count) noexcept;

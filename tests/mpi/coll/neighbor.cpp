@@ -177,9 +177,11 @@ void graph(int size, int rank) {
 int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv);
   for (const bool periodic : {false, true}) {
+    // Others mix up the directions of periodic dimensions of one or two processes (MPI Forum issue 153).
+    if (periodic && !check::headrace()) continue;
     grid(mpi.size, {0}, periodic);
     grid(mpi.size, {0, 0}, periodic);
-    if (check::headrace()) grid(mpi.size, {0, 0, 0}, periodic);  // dimensions of one or two processes
+    grid(mpi.size, {0, 0, 0}, periodic);
   }
   dist_graph(mpi.size, mpi.rank);
   graph(mpi.size, mpi.rank);
