@@ -24,9 +24,9 @@ const Knobs& knobs() noexcept;
 enum class KnobOrigin { kDefault, kFile, kEnvironment, kTool };
 
 struct KnobRecord {
-  const char* name;         // "shm_dir"
-  const char* type;         // "int" | "size" | "bool" | "string" | "enum" | "double"
-  const char* scope;        // "process" | "job"
+  const char* name;   // "shm_dir"
+  const char* type;   // "int" | "size" | "bool" | "string" | "enum" | "double"
+  const char* scope;  // "process" | "job"
   const char* default_text;
   const char* sentence;
 };

@@ -7,8 +7,9 @@
 // Cost without MPI_THREAD_MULTIPLE: one predictable branch.
 #pragma once
 
-#include <atomic>
 #include <pthread.h>
+
+#include <atomic>
 
 namespace hr {
 
@@ -19,14 +20,17 @@ class LibraryLock {
   [[nodiscard]] static bool enabled() noexcept { return enabled_; }
 
   static void acquire() noexcept {
-    if (enabled_) [[unlikely]] acquire_slow();
+    if (enabled_) [[unlikely]]
+      acquire_slow();
   }
   static void release() noexcept {
-    if (enabled_) [[unlikely]] release_slow();
+    if (enabled_) [[unlikely]]
+      release_slow();
   }
   // Lets waiting threads in, if there are any. The caller's depth of recursion is restored after.
   static void yield() noexcept {
-    if (enabled_) [[unlikely]] yield_slow();
+    if (enabled_) [[unlikely]]
+      yield_slow();
   }
   // Gives the lock up entirely around a sleep (a futex wait); pass what it returned to resume().
   [[nodiscard]] static int suspend() noexcept { return enabled_ ? suspend_slow() : 0; }

@@ -115,7 +115,8 @@ class Arena {
   static constexpr std::size_t kReserve = std::size_t{1} << 30;
 
   Arena() {
-    void* memory = ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     base_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
   }
 

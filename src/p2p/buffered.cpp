@@ -63,7 +63,8 @@ bool BufferPool::find_room(std::size_t bytes, std::size_t* at) {
 
 Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
   if (!attached_) {
-    return fail(Errc::kBuffer, "a buffered send of %zu bytes needs a buffer: attach one with MPI_Buffer_attach", data.packed);
+    return fail(Errc::kBuffer, "a buffered send of %zu bytes needs a buffer: attach one with MPI_Buffer_attach",
+                data.packed);
   }
   reap();
   const std::size_t wanted = data.packed + static_cast<std::size_t>(abi::kBsendOverhead);

@@ -34,8 +34,8 @@ class BufferPool {
  private:
   struct Pending {
     Request* request;
-    std::size_t at;          // offset in the user's buffer
-    std::byte* own_memory;   // automatic buffers
+    std::size_t at;         // offset in the user's buffer
+    std::byte* own_memory;  // automatic buffers
   };
   // Offset of a free run; false: no room.
   bool find_room(std::size_t bytes, std::size_t* at);
@@ -44,7 +44,7 @@ class BufferPool {
   bool automatic_ = false;
   std::byte* address_ = nullptr;
   std::size_t size_ = 0;
-  std::map<std::size_t, std::size_t> used_;   // offset -> bytes
+  std::map<std::size_t, std::size_t> used_;  // offset -> bytes
   std::vector<Pending> pending_;
 };
 

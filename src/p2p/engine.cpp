@@ -25,8 +25,10 @@ Engine* engine() noexcept { return the_engine.get(); }
 
 Matcher& matcher(std::uint32_t context) {
   auto& matchers = the_engine->matchers;
-  if (context >= matchers.size()) [[unlikely]] matchers.resize(context + 1);
-  if (matchers[context] == nullptr) [[unlikely]] matchers[context] = std::make_unique<Matcher>();
+  if (context >= matchers.size()) [[unlikely]]
+    matchers.resize(context + 1);
+  if (matchers[context] == nullptr) [[unlikely]]
+    matchers[context] = std::make_unique<Matcher>();
   return *matchers[context];
 }
 

@@ -23,14 +23,14 @@ struct Answer {
 };
 
 struct Peer {
-  transport::Transport* transport = nullptr;   // null until the first message to it
+  transport::Transport* transport = nullptr;  // null until the first message to it
   transport::Caps caps;
   std::size_t eager_bytes = 0;
   int proc = -1;
-  bool busy = false;                           // in Engine::busy
+  bool busy = false;  // in Engine::busy
 
-  IntrusiveList<Request, &Request::link_> queued;    // envelope messages the transport had no room for, in order
-  IntrusiveList<Request, &Request::link_> streams;   // rendezvous sends whose data is on its way
+  IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
+  IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
   std::deque<Answer> answers;
 
   [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && answers.empty(); }
@@ -38,11 +38,11 @@ struct Peer {
 
 struct Engine {
   int rank = 0;
-  std::vector<Peer> peers;                          // by process
-  std::vector<Peer*> busy;                          // those that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;   // by context
-  transport::Transport* sleeper = nullptr;          // the transport that can sleep, if any
-  bool oversubscribed = false;                      // more processes on this node than cores
+  std::vector<Peer> peers;                         // by process
+  std::vector<Peer*> busy;                         // those that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;  // by context
+  transport::Transport* sleeper = nullptr;         // the transport that can sleep, if any
+  bool oversubscribed = false;                     // more processes on this node than cores
 };
 
 // Null before init() and after finalize().

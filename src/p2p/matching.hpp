@@ -21,12 +21,12 @@ namespace hr::p2p {
 struct Unexpected {
   Envelope envelope;
   int from_proc = -1;
-  bool rendezvous = false;            // data still at the sender
-  bool wants_ack = false;             // synchronous eager
+  bool rendezvous = false;  // data still at the sender
+  bool wants_ack = false;   // synchronous eager
   std::uint64_t sender_cookie = 0;
   std::uint64_t remote_address = 0;
-  std::size_t bytes = 0;              // of the whole message
-  std::byte* payload = nullptr;       // eager data, in the same allocation as this record
+  std::size_t bytes = 0;         // of the whole message
+  std::byte* payload = nullptr;  // eager data, in the same allocation as this record
   Link order_link;
   Link bin_link;
 
@@ -43,7 +43,8 @@ class Bins {
   using List = IntrusiveList<T, kLink>;
   [[nodiscard]] bool active() const noexcept { return !buckets_.empty(); }
   List& bucket(int source, int tag) noexcept {
-    const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
+    const auto key =
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
     return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
   }
   // Gives up what is there and makes 2^bits empty buckets; the caller inserts again.
@@ -92,7 +93,7 @@ class Matcher {
   void bin_posted();
   void bin_unexpected();
 
-  IntrusiveList<Request, &Request::link_> posted_;   // all while no bins; then those with a wildcard
+  IntrusiveList<Request, &Request::link_> posted_;  // all while no bins; then those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
   std::uint64_t next_sequence_ = 0;

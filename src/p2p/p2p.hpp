@@ -24,14 +24,14 @@ struct Envelope {
   int tag = 0;
 };
 
-struct Unexpected;   // p2p/matching.hpp
+struct Unexpected;  // p2p/matching.hpp
 
 // A matched but not yet received message (section 3.8.2).
 class Message final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kMessage;
   Message() noexcept : Object(kKind) {}
-  Unexpected* unexpected_ = nullptr;   // owned until received
+  Unexpected* unexpected_ = nullptr;  // owned until received
   // The communicator it came on: kept alive until it is received.
   Object* communicator_ = nullptr;
   void (*drop_communicator_)(Object*) = nullptr;
@@ -66,7 +66,7 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 Status wait(Request& request);
 // Waits for all of them; nullptrs are skipped. For collectives.
 Status wait_all(Request** requests, int count);
-Status cancel(Request& request);   // receives (section 3.8.4); sends are never cancelled, as the standard allows
+Status cancel(Request& request);  // receives (section 3.8.4); sends are never cancelled, as the standard allows
 
 // An already complete request, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);

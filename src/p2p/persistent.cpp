@@ -52,7 +52,8 @@ class PersistentState final : public RequestState {
 
 Status make(const layout::View& data, const Envelope& envelope, int proc, bool is_receive, Mode mode, Request** out) {
   Request* request = make_request(data, is_receive, envelope, proc);
-  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  if (request == nullptr)
+    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->persistent_ = true;
   request->active_ = false;
   request->state_ = std::make_unique<PersistentState>(data, envelope, proc, is_receive, mode);

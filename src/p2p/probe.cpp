@@ -71,7 +71,8 @@ Status mreceive(const layout::View& data, Message* message, Completion* completi
 Status imreceive(const layout::View& data, Message* message, Request** out) {
   Unexpected* unexpected = message->unexpected_;
   Request* request = make_request(data, true, unexpected->envelope, unexpected->from_proc);
-  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  if (request == nullptr)
+    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->retain();
   request->engine_reference_ = true;
   message->unexpected_ = nullptr;

@@ -18,7 +18,7 @@ struct Hook {
   bool operator==(const Hook&) const = default;
 };
 std::vector<Hook> hooks;
-unsigned hooks_changed = 0;   // a running hook may add or remove hooks, itself included
+unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
 
 bool flush_busy(Engine& state) {
   bool moved = false;
@@ -55,7 +55,7 @@ constexpr unsigned kSpinShared = 20;
 constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kYieldsShared = 40;
 constexpr double kSleepSeconds = 10e-3;
-constexpr double kSleepBesideThreads = 200e-6;   // another thread may complete what this one waits for
+constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
 
 }  // namespace
@@ -65,8 +65,10 @@ bool poll() {
   if (state == nullptr) return false;
   bool moved = false;
   for (transport::Transport* each : transport::active()) moved |= each->progress();
-  if (!state->busy.empty()) [[unlikely]] moved |= flush_busy(*state);
-  if (!hooks.empty()) [[unlikely]] moved |= run_hooks();
+  if (!state->busy.empty()) [[unlikely]]
+    moved |= flush_busy(*state);
+  if (!hooks.empty()) [[unlikely]]
+    moved |= run_hooks();
   return moved;
 }
 

@@ -25,7 +25,8 @@ void finish_eager(Request& receive, const Envelope& envelope, const std::byte* p
   complete(receive, completion);
 }
 
-void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes, const std::uint64_t* ack) {
+void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
+                  const std::uint64_t* ack) {
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) [[likely]] {
     finish_eager(*receive, envelope, data, bytes);
@@ -81,8 +82,9 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
   completion.tag = message.tag;
   completion.bytes = bytes < capacity ? bytes : capacity;
   if (bytes > capacity) [[unlikely]] {
-    completion.error = fail(Errc::kTruncate, "the message from rank %d with tag %d has %zu bytes, the receive buffer holds %zu",
-                            message.source, message.tag, bytes, capacity);
+    completion.error =
+        fail(Errc::kTruncate, "the message from rank %d with tag %d has %zu bytes, the receive buffer holds %zu",
+             message.source, message.tag, bytes, capacity);
   }
   return completion;
 }
@@ -94,7 +96,8 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kEagerSync: {
       wire::EagerSyncHead head;
       std::memcpy(&head, payload, sizeof head);
-      return arrive_eager(from, wire::envelope_of(header), payload + sizeof head, bytes - sizeof head, &head.sender_cookie);
+      return arrive_eager(from, wire::envelope_of(header), payload + sizeof head, bytes - sizeof head,
+                          &head.sender_cookie);
     }
     case Kind::kRts:
       return arrive_rts(from, wire::envelope_of(header), header.words[2], payload);
@@ -113,7 +116,8 @@ void consume(Unexpected* message, Request& receive) {
     begin_rendezvous(receive, {message->envelope, message->from_proc, message->sender_cookie, message->remote_address,
                                message->bytes});
   } else {
-    if (message->wants_ack) send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie), nullptr);
+    if (message->wants_ack)
+      send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie), nullptr);
     finish_eager(receive, message->envelope, message->payload, message->bytes);
   }
   Unexpected::destroy(message);
@@ -141,13 +145,15 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
   start_receive(request);
   wait_until([&] { return request.complete_; });
   *completion = request.completion_;
-  if (!completion->error.ok()) [[unlikely]] set_detail(request.detail());
+  if (!completion->error.ok()) [[unlikely]]
+    set_detail(request.detail());
   return completion->error;
 }
 
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** out) {
   Request* request = make_request(data, true, wanted, -1);
-  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  if (request == nullptr)
+    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->retain();
   request->engine_reference_ = true;
   start_receive(*request);

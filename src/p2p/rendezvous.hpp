@@ -19,8 +19,8 @@ struct Announcement {
   Envelope envelope;
   int from_proc = -1;
   std::uint64_t sender_cookie = 0;
-  std::uint64_t remote_address = 0;   // 0: not readable
-  std::size_t bytes = 0;              // of the whole packed form
+  std::uint64_t remote_address = 0;  // 0: not readable
+  std::size_t bytes = 0;             // of the whole packed form
 };
 
 inline constexpr double kCannot = std::numeric_limits<double>::infinity();
@@ -31,9 +31,9 @@ struct Rendezvous {
   Status (*begin)(const Announcement& announced, Request& receive);
 };
 
-extern const Rendezvous kLocalCopy;    // sender is this process: one typed copy
-extern const Rendezvous kSingleCopy;   // read the sender's memory
-extern const Rendezvous kStream;       // pieces through the transport
+extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
+extern const Rendezvous kSingleCopy;  // read the sender's memory
+extern const Rendezvous kStream;      // pieces through the transport
 
 // A matched announcement meets its receive.
 void begin_rendezvous(Request& receive, const Announcement& announced);

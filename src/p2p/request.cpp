@@ -8,9 +8,7 @@ Status RequestState::start(Request& /*request*/) {
   return fail(Errc::kRequest, "the request of a %s is not persistent and cannot be started", what());
 }
 
-Status RequestState::cancel(Request& /*request*/) {
-  return fail(Errc::kRequest, "a %s cannot be cancelled", what());
-}
+Status RequestState::cancel(Request& /*request*/) { return fail(Errc::kRequest, "a %s cannot be cancelled", what()); }
 
 Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { return kOk; }
 
@@ -18,7 +16,8 @@ Status RequestState::retire(Request& /*request*/) { return kOk; }
 
 void Request::finish(const Completion& completion) {
   completion_ = completion;
-  if (!completion.error.ok()) [[unlikely]] detail_ = take_detail();
+  if (!completion.error.ok()) [[unlikely]]
+    detail_ = take_detail();
   type_ = {};
   phase_ = Phase::kDone;
   complete_ = true;

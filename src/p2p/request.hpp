@@ -21,11 +21,11 @@ namespace hr::p2p {
 
 // What a completed operation reports; bind/ turns it into an MPI_Status.
 struct Completion {
-  int source = abi::kAnySource;   // rank in the communicator; the "empty status" of section 3.7.3 by default
+  int source = abi::kAnySource;  // rank in the communicator; the "empty status" of section 3.7.3 by default
   int tag = abi::kAnyTag;
-  std::uint64_t bytes = 0;        // packed bytes received
+  std::uint64_t bytes = 0;  // packed bytes received
   bool cancelled = false;
-  Status error = kOk;             // e.g. MPI_ERR_TRUNCATE
+  Status error = kOk;  // e.g. MPI_ERR_TRUNCATE
 };
 
 class Request;
@@ -78,19 +78,19 @@ class Request final : public Object {
   layout::View view_;
   Ref<layout::Datatype> type_;
   std::uint32_t context_ = 0;
-  int source_ = 0;      // receive: wanted source; send: own rank in the communicator
+  int source_ = 0;  // receive: wanted source; send: own rank in the communicator
   int tag_ = 0;
-  int proc_ = -1;       // peer process; -1 for any
+  int proc_ = -1;  // peer process; -1 for any
   std::uint64_t peer_cookie_ = 0;
-  std::size_t offset_ = 0;   // bytes of the packed form done
-  std::size_t total_ = 0;    // bytes to move
-  double started_ = 0;       // streams: when the data was asked for
-  std::uint64_t sequence_ = 0;   // receives: order of posting
+  std::size_t offset_ = 0;      // bytes of the packed form done
+  std::size_t total_ = 0;       // bytes to move
+  double started_ = 0;          // streams: when the data was asked for
+  std::uint64_t sequence_ = 0;  // receives: order of posting
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
-  bool engine_reference_ = false;   // the engine holds a reference until completion
-  Link link_;                       // posted queue, or the peer's queue of sends
+  bool engine_reference_ = false;  // the engine holds a reference until completion
+  Link link_;                      // posted queue, or the peer's queue of sends
 };
 
 }  // namespace hr::p2p

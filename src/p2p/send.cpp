@@ -17,7 +17,8 @@ std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_
 // The data as one message; Status::again() when there is no room.
 Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
-  if (data.plain_host()) [[likely]] return peer.transport->send(peer.proc, header, data.data(), data.packed);
+  if (data.plain_host()) [[likely]]
+    return peer.transport->send(peer.proc, header, data.data(), data.packed);
   std::byte* slot = peer.transport->reserve(peer.proc, data.packed);
   if (slot == nullptr) return Status::again();
   HR_TRY(layout::pack(data, 0, data.packed, slot));
@@ -38,16 +39,18 @@ Status offer_eager_sync(Peer& peer, Request& send) {
 Status offer_rendezvous(Peer& peer, Request& send) {
   wire::Rts rts{cookie_of(send), 0};
   // Managed memory is not for another process to read.
-  if (send.view_.contiguous && send.view_.where.is_host()) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
-  return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts, sizeof rts);
+  if (send.view_.contiguous && send.view_.where.is_host())
+    rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts,
+                              sizeof rts);
 }
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
   const bool small = send.view_.packed <= peer.eager_bytes;
-  const Status status = !small               ? offer_rendezvous(peer, send)
-                        : send.synchronous_  ? offer_eager_sync(peer, send)
-                                             : offer_eager(peer, send.view_, envelope_of(send));
+  const Status status = !small              ? offer_rendezvous(peer, send)
+                        : send.synchronous_ ? offer_eager_sync(peer, send)
+                                            : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
   send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || (small && !send.synchronous_)) {
@@ -105,7 +108,8 @@ Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mod
     HR_TRY(connected_peer(to_proc, &peer));
     if (data.packed <= peer->eager_bytes && peer->queued.empty()) {
       const Status status = offer_eager(*peer, data, envelope);
-      if (!status.is_again()) [[likely]] return status;
+      if (!status.is_again()) [[likely]]
+        return status;
     }
   }
   Request* request = nullptr;
@@ -121,7 +125,8 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   Peer* peer = nullptr;
   HR_TRY(connected_peer(to_proc, &peer));
   Request* request = make_request(data, false, envelope, to_proc);
-  if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  if (request == nullptr)
+    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->synchronous_ = mode == Mode::kSynchronous;
   request->retain();
   request->engine_reference_ = true;

@@ -34,7 +34,7 @@ struct SizeClass {
 };
 
 std::array<SizeClass, 65> classes;
-bool refused = false;      // the system does not let us read other processes
+bool refused = false;  // the system does not let us read other processes
 bool refusal_noted = false;
 
 SizeClass& class_of(std::size_t bytes) { return classes[static_cast<std::size_t>(std::bit_width(bytes))]; }
@@ -55,8 +55,8 @@ double probe(const Announcement& announced, const Request& receive, const transp
 Status begin(const Announcement& announced, Request& receive) {
   Peer& peer = engine()->peers[static_cast<std::size_t>(announced.from_proc)];
   const double start = now_seconds();
-  const Status status = peer.transport->read_remote(announced.from_proc, announced.remote_address, receive.view_.data(),
-                                                    receive.total_);
+  const Status status =
+      peer.transport->read_remote(announced.from_proc, announced.remote_address, receive.view_.data(), receive.total_);
   if (status.errc() == Errc::kUnsupportedOperation) {
     refused = true;
     log::note_once(refusal_noted, "large messages take two copies instead of one: %s", take_detail().c_str());

@@ -18,13 +18,13 @@
 namespace hr::p2p::wire {
 
 enum class Kind : std::uint8_t {
-  kEager = 1,      // payload: the data
-  kEagerSync,      // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
+  kEager = 1,  // payload: the data
+  kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,            // "ready to send": payload: Rts
-  kCts,            // "clear to send": payload: Cts
-  kData,           // payload: a piece of the packed form
-  kDone,           // the receiver has fetched the data itself
+  kRts,   // "ready to send": payload: Rts
+  kCts,   // "clear to send": payload: Cts
+  kData,  // payload: a piece of the packed form
+  kDone,  // the receiver has fetched the data itself
 };
 
 struct EagerSyncHead {
@@ -33,12 +33,12 @@ struct EagerSyncHead {
 
 struct Rts {
   std::uint64_t sender_cookie;
-  std::uint64_t address;   // of the packed form in the sender's memory; 0 when it may not be read remotely
+  std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
 };
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;     // how much of the packed form is wanted
+  std::uint64_t bytes;  // how much of the packed form is wanted
 };
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

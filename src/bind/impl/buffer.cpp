@@ -1,9 +1,8 @@
 // Buffered sends and the buffers attached for them, to the process, a communicator or a session (MPI 5.0 section 3.6).
-#include "p2p/buffered.hpp"
-
 #include "bind/impl.hpp"
 #include "bind/impl/request_support.hpp"
 #include "comm/session.hpp"
+#include "p2p/buffered.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -20,7 +19,8 @@ p2p::BufferPool& own_pool(std::shared_ptr<p2p::BufferPool>& slot) {
 }
 
 Status attach(p2p::BufferPool& pool, void* buffer, Count size) {
-  if (size < 0) return fail(Errc::kArg, "size is %lld, a buffer cannot have less than 0 bytes", static_cast<long long>(size));
+  if (size < 0)
+    return fail(Errc::kArg, "size is %lld, a buffer cannot have less than 0 bytes", static_cast<long long>(size));
   return pool.attach(buffer, size, buffer == MPI_BUFFER_AUTOMATIC);
 }
 
@@ -55,7 +55,7 @@ class PersistentBuffered final : public p2p::RequestState {
   Ref<layout::Datatype> type_;
   int proc_;
   p2p::Envelope envelope_;
-  comm::Communicator* comm_;   // kept alive by the request
+  comm::Communicator* comm_;  // kept alive by the request
 };
 
 }  // namespace
@@ -83,8 +83,8 @@ Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int 
   request->persistent_ = true;
   request->active_ = false;
   keep_communicator(*request, comm);
-  request->state_ = std::make_unique<PersistentBuffered>(
-      view, comm.peer_proc(dest), p2p::Envelope{comm.context(), comm.rank(), tag}, comm);
+  request->state_ = std::make_unique<PersistentBuffered>(view, comm.peer_proc(dest),
+                                                         p2p::Envelope{comm.context(), comm.rank(), tag}, comm);
   return kOk;
 }
 

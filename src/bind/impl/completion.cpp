@@ -29,10 +29,13 @@ Status find_request(MPI_Request handle, int index, p2p::Request** request) {
   *request = nullptr;
   if (handle == MPI_REQUEST_NULL) return kOk;
   *request = lookup<p2p::Request>(handle);
-  if (*request != nullptr) [[likely]] return kOk;
-  if (index < 0) return fail(Errc::kRequest, "request is %p, which is not a live request (freed or completed already?)", static_cast<void*>(handle));
-  return fail(Errc::kRequest, "array_of_requests[%d] is %p, which is not a live request (freed or completed already?)", index,
-              static_cast<void*>(handle));
+  if (*request != nullptr) [[likely]]
+    return kOk;
+  if (index < 0)
+    return fail(Errc::kRequest, "request is %p, which is not a live request (freed or completed already?)",
+                static_cast<void*>(handle));
+  return fail(Errc::kRequest, "array_of_requests[%d] is %p, which is not a live request (freed or completed already?)",
+              index, static_cast<void*>(handle));
 }
 
 Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status* status) {

@@ -6,8 +6,8 @@
 
 namespace hr::bind::impl {
 
-// The request behind a handle. *request is null for MPI_REQUEST_NULL. `index` is the place in the caller's array, -1 for
-// a lone request. Errors: MPI_ERR_REQUEST naming it.
+// The request behind a handle. *request is null for MPI_REQUEST_NULL. `index` is the place in the caller's array, -1
+// for a lone request. Errors: MPI_ERR_REQUEST naming it.
 Status find_request(MPI_Request handle, int index, p2p::Request** request);
 
 // True when a wait may report it: complete, inactive or null.

@@ -22,7 +22,8 @@ p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { re
 
 Status send_blocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                      comm::Communicator& comm, p2p::Mode mode) {
-  if (dest == abi::kProcNull) [[unlikely]] return kOk;
+  if (dest == abi::kProcNull) [[unlikely]]
+    return kOk;
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
   return p2p::send(view, comm.peer_proc(dest), outgoing(comm, tag), mode);
@@ -30,7 +31,8 @@ Status send_blocking(const void* buf, Count count, const layout::Datatype& datat
 
 Status send_nonblocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                         comm::Communicator& comm, p2p::Mode mode, p2p::Request*& request) {
-  if (dest == abi::kProcNull) [[unlikely]] return done_already(p2p::Completion{}, request);
+  if (dest == abi::kProcNull) [[unlikely]]
+    return done_already(p2p::Completion{}, request);
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
   HR_TRY(p2p::isend(view, comm.peer_proc(dest), outgoing(comm, tag), mode, &request));
@@ -96,7 +98,8 @@ Status irsend(const void* buf, Count count, layout::Datatype& datatype, int dest
 
 Status irecv(void* buf, Count count, layout::Datatype& datatype, int source, int tag, comm::Communicator& comm,
              p2p::Request*& request) {
-  if (source == abi::kProcNull) [[unlikely]] return done_already(from_nobody(), request);
+  if (source == abi::kProcNull) [[unlikely]]
+    return done_already(from_nobody(), request);
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
   HR_TRY(p2p::ireceive(view, incoming(comm, source, tag), &request));

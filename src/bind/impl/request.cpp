@@ -29,7 +29,9 @@ class RequestArray {
   std::unique_ptr<p2p::Request*[]> large_;
 };
 
-MPI_Status* at(MPI_Status* statuses, int index) { return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index; }
+MPI_Status* at(MPI_Status* statuses, int index) {
+  return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
+}
 
 // One element of an array is reported. With statuses its error goes there and the call's is MPI_ERR_IN_STATUS (section
 // 3.7.5); without, the first error is all the caller can get.
@@ -180,7 +182,8 @@ Status request_get_status(MPI_Request request, int& flag, MPI_Status* status) {
   return flag != 0 ? report_only(object, status) : kOk;
 }
 
-Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses) {
+Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag,
+                              MPI_Status* array_of_statuses) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
   p2p::poll();
@@ -191,7 +194,8 @@ Status request_get_status_all(int count, const MPI_Request* array_of_requests, i
   return kOk;
 }
 
-Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status) {
+Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& index, int& flag,
+                              MPI_Status* status) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
   p2p::poll();
@@ -229,7 +233,8 @@ Status startall(int count, MPI_Request* array_of_requests) {
     HR_TRY(find_request(array_of_requests[i], i, &object));
     if (object == nullptr) return fail(Errc::kRequest, "request %d is MPI_REQUEST_NULL, which cannot be started", i);
     if (!object->persistent()) return fail(Errc::kRequest, "request %d is not persistent and cannot be started", i);
-    if (object->active()) return fail(Errc::kRequest, "request %d is already active; wait for it before starting it again", i);
+    if (object->active())
+      return fail(Errc::kRequest, "request %d is already active; wait for it before starting it again", i);
     HR_TRY(object->state_->start(*object));
   }
   return kOk;
@@ -247,7 +252,8 @@ Status request_free(MPI_Request* request) {
   HR_TRY(find_request(*request, -1, &object));
   if (object == nullptr) return fail(Errc::kRequest, "request is MPI_REQUEST_NULL, which cannot be freed");
   Status retired = kOk;
-  if (object->complete() && object->state_ != nullptr && !object->persistent()) retired = object->state_->retire(*object);
+  if (object->complete() && object->state_ != nullptr && !object->persistent())
+    retired = object->state_->retire(*object);
   // What is under way completes; the engine holds the request until then.
   release(object);
   *request = MPI_REQUEST_NULL;

@@ -66,9 +66,9 @@ Status take_message(MPI_Message* handle, p2p::Message** message) {
   if (*handle == MPI_MESSAGE_NO_PROC) return kOk;
   *message = lookup<p2p::Message>(*handle);
   if (*message != nullptr) return kOk;
-  return fail(Errc::kRequest, "message is %s", *handle == MPI_MESSAGE_NULL
-                                                   ? "MPI_MESSAGE_NULL"
-                                                   : "not a live message handle (received already, or never matched)");
+  return fail(Errc::kRequest, "message is %s",
+              *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
+                                          : "not a live message handle (received already, or never matched)");
 }
 
 }  // namespace hr::bind::impl

@@ -2,8 +2,8 @@
 // request or message keeps alive (errors that come later are raised on it).
 #pragma once
 
-#include "mpi.h"
 #include "comm/communicator.hpp"
+#include "mpi.h"
 #include "p2p/p2p.hpp"
 
 namespace hr::bind::impl {

@@ -25,7 +25,7 @@ class PairState final : public p2p::RequestState {
     state->owner_ = request;
     p2p::add_hook(&PairState::advance, state.get());
     request->state_ = std::move(state);
-    request->retain();   // until complete
+    request->retain();  // until complete
     keep_communicator(*request, comm);
     out = request;
     return kOk;
@@ -48,7 +48,7 @@ class PairState final : public p2p::RequestState {
     release(self.receive_);
     p2p::Request* owner = self.owner_;
     owner->finish(completion);
-    release(owner);   // may destroy self
+    release(owner);  // may destroy self
     return true;
   }
 

@@ -43,7 +43,8 @@ class Self final : public Transport {
   }
 
   bool progress() override {
-    if (queue_.empty()) [[likely]] return false;
+    if (queue_.empty()) [[likely]]
+      return false;
     const Queued message = std::move(queue_.front());
     queue_.pop_front();
     deliver_(rank_, message.header, message.payload.get(), message.bytes);

@@ -18,9 +18,9 @@ inline constexpr int kDirectPollLimit = 16;
 inline constexpr double kBlindSleepSeconds = 200e-6;
 
 struct Doorbell {
-  alignas(128) std::atomic<std::uint32_t> sleeping;   // futex: 1 while the owner sleeps or is about to
-  std::atomic<std::uint32_t> connections;             // number of bits set in `connected`; grows only
-  std::atomic<std::int32_t> pid;                      // of the owner; set when it attaches
+  alignas(128) std::atomic<std::uint32_t> sleeping;  // futex: 1 while the owner sleeps or is about to
+  std::atomic<std::uint32_t> connections;            // number of bits set in `connected`; grows only
+  std::atomic<std::int32_t> pid;                     // of the owner; set when it attaches
   // Two bitmaps of words() words each follow: connected, then pending.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }
@@ -31,7 +31,8 @@ struct Doorbell {
   // Sender's side.
   void announce(int sender) noexcept;
   void ring() noexcept {
-    if (sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]] wake();
+    if (sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake();
   }
   void wake() noexcept;
 };

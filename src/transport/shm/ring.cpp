@@ -25,7 +25,8 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
 }
 
 bool Producer::cell_free() noexcept {
-  if (next_cell_ - cells_consumed_ < kCells) [[likely]] return true;
+  if (next_cell_ - cells_consumed_ < kCells) [[likely]]
+    return true;
   cells_consumed_ = memory_->cells_consumed.load(std::memory_order_acquire);
   return next_cell_ - cells_consumed_ < kCells;
 }
@@ -46,7 +47,8 @@ void Producer::publish(Cell& cell) noexcept {
 }
 
 bool Producer::send(const Header& header, const void* payload, std::size_t bytes) noexcept {
-  if (!cell_free()) [[unlikely]] return false;
+  if (!cell_free()) [[unlikely]]
+    return false;
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (bytes <= kInlineBytes) {
     if (bytes == 8) {

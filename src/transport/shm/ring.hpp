@@ -65,8 +65,8 @@ class Producer {
   std::size_t payload_bytes_;
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
-  std::uint64_t cells_consumed_ = 0;   // last seen
-  std::uint64_t bytes_consumed_ = 0;   // last seen
+  std::uint64_t cells_consumed_ = 0;  // last seen
+  std::uint64_t bytes_consumed_ = 0;  // last seen
   std::uint64_t reserved_at_ = 0;
   std::uint32_t reserved_bytes_ = 0;
 };

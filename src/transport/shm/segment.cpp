@@ -19,16 +19,17 @@ struct Head {
 };
 
 Status file_error(const char* what, const std::string& path, std::size_t wanted, int error) {
-  struct statvfs space {};
+  struct statvfs space{};
   const std::string directory = path.substr(0, path.rfind('/'));
   unsigned long long free_bytes = 0;
   if (::statvfs(directory.c_str(), &space) == 0) {
     free_bytes = static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
   }
-  return fail(Errc::kOther,
-              "could not %s the shared-memory file %s: %s (%zu KiB wanted, %llu KiB free in %s). Free space there, make "
-              "rings smaller with HEADRACE_SHM_RING_BYTES, or place the file elsewhere with HEADRACE_SHM_DIR=<directory>",
-              what, path.c_str(), std::strerror(error), wanted / 1024, free_bytes / 1024, directory.c_str());
+  return fail(
+      Errc::kOther,
+      "could not %s the shared-memory file %s: %s (%zu KiB wanted, %llu KiB free in %s). Free space there, make "
+      "rings smaller with HEADRACE_SHM_RING_BYTES, or place the file elsewhere with HEADRACE_SHM_DIR=<directory>",
+      what, path.c_str(), std::strerror(error), wanted / 1024, free_bytes / 1024, directory.c_str());
 }
 
 }  // namespace
@@ -41,10 +42,11 @@ Segment::~Segment() {
 Status Segment::map(int processes, std::size_t payload_bytes) {
   processes_ = processes;
   payload_bytes_ = payload_bytes;
-  const std::size_t control = sizeof(Head) + kLine + Doorbell::footprint(processes) * static_cast<std::size_t>(processes);
+  const std::size_t control =
+      sizeof(Head) + kLine + Doorbell::footprint(processes) * static_cast<std::size_t>(processes);
   control_bytes_ = (control + kPage - 1) / kPage * kPage;
-  bytes_ = control_bytes_ + static_cast<std::size_t>(processes) * static_cast<std::size_t>(processes) *
-                                ring_footprint(payload_bytes);
+  bytes_ = control_bytes_ +
+           static_cast<std::size_t>(processes) * static_cast<std::size_t>(processes) * ring_footprint(payload_bytes);
   return kOk;
 }
 
@@ -92,13 +94,14 @@ void Segment::count_attached() {
 
 Status Segment::reserve(int receiver, int sender) {
   const std::size_t wanted = ring_footprint(payload_bytes_);
-  const int error = ::posix_fallocate(file_, static_cast<off_t>(ring_offset(receiver, sender)),
-                                      static_cast<off_t>(wanted));
+  const int error =
+      ::posix_fallocate(file_, static_cast<off_t>(ring_offset(receiver, sender)), static_cast<off_t>(wanted));
   return error == 0 ? kOk : file_error("reserve memory for messages in", path_, wanted, error);
 }
 
 Doorbell* Segment::doorbell(int process) const noexcept {
-  return reinterpret_cast<Doorbell*>(base_ + 2 * kLine + Doorbell::footprint(processes_) * static_cast<std::size_t>(process));
+  return reinterpret_cast<Doorbell*>(base_ + 2 * kLine +
+                                     Doorbell::footprint(processes_) * static_cast<std::size_t>(process));
 }
 
 RingMemory* Segment::ring(int receiver, int sender) const noexcept {
@@ -106,8 +109,8 @@ RingMemory* Segment::ring(int receiver, int sender) const noexcept {
 }
 
 std::size_t Segment::ring_offset(int receiver, int sender) const noexcept {
-  const auto index = static_cast<std::size_t>(receiver) * static_cast<std::size_t>(processes_) +
-                     static_cast<std::size_t>(sender);
+  const auto index =
+      static_cast<std::size_t>(receiver) * static_cast<std::size_t>(processes_) + static_cast<std::size_t>(sender);
   return control_bytes_ + index * ring_footprint(payload_bytes_);
 }
 

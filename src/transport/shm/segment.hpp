@@ -42,7 +42,7 @@ class Segment {
   int file_ = -1;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  std::size_t control_bytes_ = 0;   // head and doorbells
+  std::size_t control_bytes_ = 0;  // head and doorbells
   std::size_t payload_bytes_ = 0;
   int processes_ = 0;
 };

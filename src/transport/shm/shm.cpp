@@ -58,7 +58,8 @@ class Shm final : public Transport {
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
     const auto peer = static_cast<std::size_t>(local(proc));
-    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]] return Status::again();
+    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]]
+      return Status::again();
     notify(static_cast<int>(peer));
     return kOk;
   }
@@ -94,16 +95,16 @@ class Shm final : public Transport {
 
   Deliver deliver_;
   Segment segment_;
-  Doorbell* bell_ = nullptr;           // own
-  std::uint32_t connections_ = 0;      // of bell_->connections, already accepted
-  int own_ = 0;                        // index on the node
+  Doorbell* bell_ = nullptr;       // own
+  std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
+  int own_ = 0;                    // index on the node
   int node_ = 0;
-  std::vector<int> ranks_;             // rank by index on the node
-  std::vector<int> local_of_;          // index on the node by rank, -1 elsewhere
-  std::vector<Doorbell*> bells_;       // by index; of connected peers
-  std::vector<Producer> producers_;    // by index; valid when connected
-  std::vector<Consumer> consumers_;    // by index; valid when accepted
-  std::vector<int> accepted_;          // indices with a consumer
+  std::vector<int> ranks_;           // rank by index on the node
+  std::vector<int> local_of_;        // index on the node by rank, -1 elsewhere
+  std::vector<Doorbell*> bells_;     // by index; of connected peers
+  std::vector<Producer> producers_;  // by index; valid when connected
+  std::vector<Consumer> consumers_;  // by index; valid when accepted
+  std::vector<int> accepted_;        // indices with a consumer
 };
 
 Status Shm::open(const Job& job) {
@@ -172,7 +173,8 @@ bool Shm::drain(int sender) {
 }
 
 bool Shm::progress() {
-  if (bell_->connections.load(std::memory_order_relaxed) != connections_) [[unlikely]] accept_connections();
+  if (bell_->connections.load(std::memory_order_relaxed) != connections_) [[unlikely]]
+    accept_connections();
   bool moved = false;
   if (direct()) [[likely]] {
     for (const int sender : accepted_) moved |= drain(sender);
@@ -217,8 +219,8 @@ Status Shm::read_remote(int proc, std::uint64_t address, void* to, std::size_t b
     const iovec remote_part{reinterpret_cast<void*>(address + done), bytes - done};
     const ssize_t got = ::process_vm_readv(pid, &local_part, 1, &remote_part, 1, 0);
     if (got <= 0) {
-      return fail(Errc::kUnsupportedOperation, "process_vm_readv from rank %d (pid %d): %s", proc, static_cast<int>(pid),
-                  std::strerror(errno));
+      return fail(Errc::kUnsupportedOperation, "process_vm_readv from rank %d (pid %d): %s", proc,
+                  static_cast<int>(pid), std::strerror(errno));
     }
     done += static_cast<std::size_t>(got);
   }
@@ -229,7 +231,7 @@ Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) 
   auto made = std::make_unique<Shm>(job, deliver);
   int on_node = 0;
   for (int rank = 0; rank < job.size; ++rank) on_node += made->reaches(rank) ? 1 : 0;
-  if (on_node <= 1) return job.size == 1 ? kOk : boot::fence();   // the fence of open(), which is collective
+  if (on_node <= 1) return job.size == 1 ? kOk : boot::fence();  // the fence of open(), which is collective
   HR_TRY(made->open(job));
   *out = std::move(made);
   return kOk;

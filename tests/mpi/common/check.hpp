@@ -72,8 +72,9 @@ inline void success(const char* file, int line, const char* call, int code) {
 
 inline void raises(const char* file, int line, const char* call, int code, int wanted) {
   if (error_class(code) != wanted) {
-    fail(file, line, std::string(call) + " returned class " + std::to_string(error_class(code)) + " (" +
-                         error_text(code) + "), not " + std::to_string(wanted) + " (" + error_text(wanted) + ")");
+    fail(file, line,
+         std::string(call) + " returned class " + std::to_string(error_class(code)) + " (" + error_text(code) +
+             "), not " + std::to_string(wanted) + " (" + error_text(wanted) + ")");
   }
 }
 
@@ -109,8 +110,8 @@ class Environment {
 
 }  // namespace check
 
-#define CHECK(condition) \
-  do { \
+#define CHECK(condition)                                                          \
+  do {                                                                            \
     if (!(condition)) ::check::fail(__FILE__, __LINE__, "not true: " #condition); \
   } while (false)
 #define CHECK_EQ(found, wanted) ::check::equal(__FILE__, __LINE__, #found, (found), (wanted))

@@ -19,7 +19,7 @@ struct Entry {
 struct Reference {
   std::vector<Entry> entries;
   std::vector<Count> lb_markers, ub_markers;  // of resized types
-  std::vector<Count> ends = {};              // upper bounds of the parts, padding included
+  std::vector<Count> ends = {};               // upper bounds of the parts, padding included
 
   [[nodiscard]] Count size() const;
   [[nodiscard]] Count lb() const;

@@ -13,7 +13,7 @@ namespace {
 std::string path_for(const char* name) { return "/dev/shm/headrace.unit." + std::to_string(::getpid()) + "." + name; }
 
 bool exists(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0;
 }
 
@@ -45,7 +45,7 @@ TEST(Segment, IdlePairsCostNothing) {
   const std::string path = path_for("sparse");
   Segment segment;
   ASSERT_TRUE(segment.create(path, 64, 262144).ok());
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_GT(info.st_size, 1LL << 30) << "64 x 64 rings of 256 KiB";
   EXPECT_LT(info.st_blocks * 512LL, 1LL << 20) << "no ring has memory before it is used";
