@@ -18,6 +18,7 @@ struct Hook {
   bool operator==(const Hook&) const = default;
 };
 std::vector<Hook> hooks;
+int polled_waits = 0;
 unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
 
 bool flush_busy(Engine& state) {
@@ -84,6 +85,9 @@ void remove_hook(ProgressHook hook, void* argument) {
   ++hooks_changed;
 }
 
+void begin_polled_wait() noexcept { ++polled_waits; }
+void end_polled_wait() noexcept { --polled_waits; }
+
 void Backoff::pause(bool moved) {
   LibraryLock::yield();
   if (moved) {
@@ -99,8 +103,8 @@ void Backoff::pause(bool moved) {
     spin_pause();
     return;
   }
-  // Something waits for room at a peer: no doorbell tells when there is.
-  const bool may_sleep = state != nullptr && state->sleeper != nullptr && state->busy.empty();
+  // Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
+  const bool may_sleep = state != nullptr && state->sleeper != nullptr && state->busy.empty() && polled_waits == 0;
   if (rounds_ < spins + (shared ? kYieldsShared : kYieldsAlone) || !may_sleep) {
     const int depth = LibraryLock::suspend();
     ::sched_yield();

@@ -19,6 +19,11 @@ using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);
 
+// While at least one is under way, waiting loops poll and do not sleep: what ends such a wait (a device, a word in
+// shared memory) rings no doorbell.
+void begin_polled_wait() noexcept;
+void end_polled_wait() noexcept;
+
 // Paces one waiting loop: call after each fruitless round.
 class Backoff {
  public:

@@ -10,8 +10,11 @@
 //   }
 //   return run_blocking(barrier_step(a));                  // or run_as_request(barrier_step(a), nullptr, request)
 //
-// A task starts when it is called and runs until it must wait. It may await Requests<N>::all(), RequestList::all()
-// and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
+// A task starts when it is called and runs until it must wait. It may await Requests<N>::all(), RequestList::all(),
+// a When and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
+//
+// What else a task may wait for (memory that another process writes, a device) is a predicate: `When flag{&is_set,
+// &it}; co_await flag;`. The engine then polls and does not sleep.
 //
 // Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
 // HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
@@ -29,6 +32,7 @@
 
 #include "base/list.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 
@@ -47,6 +51,13 @@ void abandon(Request** requests, int count) noexcept;
 struct Until {
   Request** requests;
   int* count;
+};
+
+// What co_await takes to wait for a condition that no request stands for. Called in every round of progress until it
+// holds; must be cheap and have no other effect. `argument` outlives the wait.
+struct When {
+  bool (*holds)(void* argument);
+  void* argument;
 };
 
 class [[nodiscard]] Task {
@@ -83,9 +94,18 @@ struct Task::Promise {
   Promise* child = nullptr;      // awaited task; the innermost one is what waits for requests
   Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
   int pending = 0;
+  When when{};          // awaited condition
+  bool polled = false;  // suspended for `when`: counted by progress.hpp
+
+  ~Promise() { set_polled(false); }
+  void set_polled(bool value) noexcept {
+    if (polled != value) (value ? begin_polled_wait : end_polled_wait)();
+    polled = value;
+  }
 
   // True when what this frame itself waits for is complete.
   [[nodiscard]] bool ready() noexcept {
+    if (when.holds != nullptr) return when.holds(when.argument);
     while (pending > 0 && (requests[pending - 1] == nullptr || requests[pending - 1]->complete())) --pending;
     return pending == 0;
   }
@@ -101,6 +121,16 @@ struct Task::Promise {
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     [[nodiscard]] Status await_resume() const {
       return detail::collect(until.requests, std::exchange(*until.count, 0));
+    }
+  };
+
+  struct WhenAwaiter {
+    Promise* promise;
+    [[nodiscard]] bool await_ready() const noexcept { return promise->when.holds(promise->when.argument); }
+    void await_suspend(std::coroutine_handle<>) const noexcept { promise->set_polled(true); }
+    void await_resume() const noexcept {
+      promise->set_polled(false);
+      promise->when = {};
     }
   };
 
@@ -120,6 +150,10 @@ struct Task::Promise {
   [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
 
   UntilAwaiter await_transform(Until until) noexcept { return {this, until}; }
+  WhenAwaiter await_transform(const When& condition) noexcept {
+    when = condition;
+    return {this};
+  }
   TaskAwaiter await_transform(Task& task) noexcept {
     return {this, task.handle_ ? &task.handle_.promise() : nullptr, task.done()};
   }
