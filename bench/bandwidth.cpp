@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   return bench::run(argc, argv,
                     {.name = "bandwidth",
                      .unit = "MB/s",
+                     .sentence = "A window of messages from the lower to the upper rank of a pair.",
                      .less_is_better = false,
                      .streams = true,
                      .both_ways = false,

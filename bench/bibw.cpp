@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   return bench::run(argc, argv,
                     {.name = "bibw",
                      .unit = "MB/s",
+                     .sentence = "Windows of messages that both ranks of a pair send at once, both ways together.",
                      .less_is_better = false,
                      .streams = true,
                      .both_ways = true,

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   return bench::run(argc, argv,
                     {.name = "latency",
                      .unit = "us",
+                     .sentence = "Half the time of a blocking ping-pong.",
                      .less_is_better = true,
                      .streams = false,
                      .both_ways = true,

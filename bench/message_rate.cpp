@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   return bench::run(argc, argv,
                     {.name = "message_rate",
                      .unit = "M/s",
+                     .sentence = "Messages a second of all pairs together.",
                      .less_is_better = false,
                      .streams = true,
                      .both_ways = false,

@@ -7,31 +7,35 @@
 #include "gpu.hpp"
 
 namespace bench {
+namespace {
+
+struct Kind {
+  MemoryKind kind;
+  const char* name;
+  gpu::Memory memory;  // what the driver is asked for; not for host
+};
+constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
+                           {MemoryKind::kCuda, "cuda", gpu::Memory::kDevice},
+                           {MemoryKind::kManaged, "managed", gpu::Memory::kManaged},
+                           {MemoryKind::kPool, "pool", gpu::Memory::kPool},
+                           {MemoryKind::kVmm, "vmm", gpu::Memory::kVmm}};
+
+const Kind& record(MemoryKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+}  // namespace
 
 bool memory_kind(const std::string& name, MemoryKind& kind) {
-  for (const MemoryKind candidate : {MemoryKind::kHost, MemoryKind::kCuda, MemoryKind::kManaged}) {
-    if (name == memory_name(candidate)) {
-      kind = candidate;
-      return true;
-    }
+  for (const Kind& candidate : kKinds) {
+    if (name != candidate.name) continue;
+    kind = candidate.kind;
+    return true;
   }
   return false;
 }
 
-const char* memory_name(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kHost:
-      return "host";
-    case MemoryKind::kCuda:
-      return "cuda";
-    case MemoryKind::kManaged:
-      return "managed";
-  }
-  return "?";
-}
+const char* memory_name(MemoryKind kind) { return record(kind).name; }
 
-bool prepare_memory(MemoryKind kind, int local_rank, std::string& reason) {
-  if (kind == MemoryKind::kHost) return true;
+bool prepare_device(int local_rank, std::string& reason) {
   if (!gpu::available()) {
     reason = "no CUDA driver (libcuda.so.1) with a device here";
     return false;
@@ -40,16 +44,18 @@ bool prepare_memory(MemoryKind kind, int local_rank, std::string& reason) {
   return true;
 }
 
-Buffer::~Buffer() {
+void Buffer::release() {
   if (data_ == nullptr) return;
   if (kind_ == MemoryKind::kHost) {
     munmap(data_, size_);
   } else {
     gpu::free(data_);
   }
+  data_ = nullptr;
 }
 
 bool Buffer::allocate(MemoryKind kind, std::size_t bytes) {
+  release();
   kind_ = kind;
   size_ = bytes == 0 ? 1 : bytes;
   if (kind == MemoryKind::kHost) {
@@ -57,7 +63,7 @@ bool Buffer::allocate(MemoryKind kind, std::size_t bytes) {
     data_ = data == MAP_FAILED ? nullptr : data;
     return data_ != nullptr;
   }
-  data_ = gpu::allocate(size_, kind == MemoryKind::kCuda ? gpu::Memory::kDevice : gpu::Memory::kManaged);
+  data_ = gpu::allocate(size_, record(kind).memory);
   gpu::fill(data_, 0, size_);
   return true;
 }

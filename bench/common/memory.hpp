@@ -1,8 +1,7 @@
 // Buffers of every memory kind a benchmark can send from and receive into.
 //
-// A Buffer owns its allocation and releases it when it dies. cuda and managed memory come from the CUDA driver, opened
-// at run time (apps/common/gpu.hpp): where there is none the programs still run on the host. Not thread-safe; a
-// benchmark rank has one thread.
+// A Buffer owns its allocation and releases it when it dies. All kinds but host come from the CUDA driver, opened at
+// run time (apps/common/gpu.hpp): where there is none the programs still run on the host. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +9,30 @@
 
 namespace bench {
 
-enum class MemoryKind { kHost, kCuda, kManaged };
+enum class MemoryKind {
+  kHost,
+  kCuda,     // cuMemAlloc
+  kManaged,  // cuMemAllocManaged
+  kPool,     // cuMemAllocAsync
+  kVmm       // cuMemCreate, several chunks behind one range of addresses
+};
+inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool or vmm";
 
 [[nodiscard]] bool memory_kind(const std::string& name, MemoryKind& kind);
 const char* memory_name(MemoryKind kind);
 
-// Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, where a
-// kind other than host is wanted and cannot be had. To be called before a Buffer of such a kind is allocated.
-[[nodiscard]] bool prepare_memory(MemoryKind kind, int local_rank, std::string& reason);
+// Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, where there is
+// none. To be called before a Buffer of a kind other than host is allocated.
+[[nodiscard]] bool prepare_device(int local_rank, std::string& reason);
 
 class Buffer {
  public:
   Buffer() = default;
-  ~Buffer();
+  ~Buffer() { release(); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Zeroed, page aligned. False when the memory is not there.
+  // Zeroed, page aligned; what the buffer held before is released. False when the memory is not there.
   [[nodiscard]] bool allocate(MemoryKind kind, std::size_t bytes);
   void* data() const { return data_; }
   std::size_t size() const { return size_; }
@@ -35,6 +41,8 @@ class Buffer {
   void read(void* to, std::size_t bytes) const;     // to host memory, complete on return
 
  private:
+  void release();
+
   MemoryKind kind_ = MemoryKind::kHost;
   void* data_ = nullptr;
   std::size_t size_ = 0;

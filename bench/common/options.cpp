@@ -4,12 +4,18 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
+#include <utility>
 
 namespace bench {
 namespace {
 
-// "8", "4K", "16M", "1G"; powers of 1024. False when it is not a size.
+bool parse_memory(const std::string& text, MemoryKind (&kinds)[2]) {
+  const std::vector<std::string> names = split(text);
+  return names.size() <= 2 && memory_kind(names.front(), kinds[0]) && memory_kind(names.back(), kinds[1]);
+}
+
+}  // namespace
+
 bool parse_size(const std::string& text, std::size_t& value) {
   if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return false;
   char* end = nullptr;
@@ -46,102 +52,104 @@ bool parse_positive(const std::string& text, int& value) {
 
 bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes) {
   sizes.clear();
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
+  for (const std::string& part : split(text)) {
     std::size_t value = 0;
-    if (!parse_size(text.substr(from, comma - from), value)) return false;
+    if (!parse_size(part, value)) return false;
     sizes.push_back(value);
-    from = comma + 1;
   }
   return true;
 }
 
-bool parse_memory(const std::string& text, MemoryKind (&kinds)[2]) {
-  const std::size_t comma = text.find(',');
-  const std::string lower = text.substr(0, comma);
-  const std::string upper = comma == std::string::npos ? lower : text.substr(comma + 1);
-  return memory_kind(lower, kinds[0]) && memory_kind(upper, kinds[1]);
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t comma = text.find(',', from);
+    parts.push_back(text.substr(from, comma - from));
+    if (comma == std::string::npos) return parts;
+    from = comma + 1;
+  }
 }
 
-}  // namespace
+void OptionTable::add(std::string name, std::string argument, std::string help, Parser parse) {
+  options_.push_back({std::move(name), std::move(argument), std::move(help), std::move(parse)});
+}
 
-ParseResult parse(int argc, char** argv, Options& options, std::string& message) {
-  std::size_t min = 1, max = std::size_t{4} << 20, factor = 2;
+ParseResult OptionTable::parse(int argc, char** argv, std::string& message) const {
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i], value;
     if (name == "--help" || name == "-h") return ParseResult::kHelp;
-    if (name == "--validate") {
-      options.validate = true;
-      continue;
-    }
-    if (const std::size_t equals = name.find('='); equals != std::string::npos) {
+    const std::size_t equals = name.find('=');
+    if (equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    } else {
-      message = "option '" + name + "' is unknown or lacks its value";
-      return ParseResult::kError;
     }
-    bool good = false;
-    if (name == "--min")
-      good = parse_size(value, min);
-    else if (name == "--max")
-      good = parse_size(value, max);
-    else if (name == "--factor")
-      good = parse_size(value, factor) && factor >= 2;
-    else if (name == "--sizes")
-      good = parse_size_list(value, options.sizes);
-    else if (name == "--iters")
-      good = parse_positive(value, options.iterations);
-    else if (name == "--warmup")
-      good = parse_positive(value, options.warmup);
-    else if (name == "--reps")
-      good = parse_positive(value, options.repetitions);
-    else if (name == "--window")
-      good = parse_positive(value, options.window);
-    else if (name == "--mem")
-      good = parse_memory(value, options.memory);
-    else if (name == "--json")
-      good = !(options.json = value).empty();
-    else {
+    const auto known = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
+    if (known == options_.end()) {
       message = "unknown option '" + name + "'";
       return ParseResult::kError;
     }
-    if (!good) {
+    if (!known->argument.empty() && equals == std::string::npos) {
+      if (++i == argc) {
+        message = "option " + name + " wants a value";
+        return ParseResult::kError;
+      }
+      value = argv[i];
+    }
+    if ((known->argument.empty() && equals != std::string::npos) || !known->parse(value)) {
       message = "option " + name + ": '" + value + "' is not a value it takes";
       return ParseResult::kError;
     }
   }
-  if (options.sizes.empty()) {
-    if (min > max) {
-      message = "--min is larger than --max";
-      return ParseResult::kError;
-    }
-    for (std::size_t size = min; size <= max; size = size == 0 ? 1 : size * factor) options.sizes.push_back(size);
-  }
   return ParseResult::kRun;
 }
 
-std::string usage(const char* program) {
-  return std::string("usage: mpiexec -n 2 ") + program + " [options]\n" +
-         "  --min SIZE --max SIZE  message sizes, doubled from min to max (1 to 4M); K, M, G are powers of 1024\n"
-         "  --factor N             grow by N instead of 2\n"
-         "  --sizes A,B,...        just these sizes\n"
-         "  --iters N              iterations a repetition (as many as take about 10 ms)\n"
-         "  --warmup N             iterations before the first repetition (a tenth of --iters)\n"
-         "  --reps N               repetitions, the samples of every statistic (20)\n"
-         "  --window N             messages in flight where the program streams (64)\n"
-         "  --mem KIND[,KIND]      host, cuda or managed buffers; of the two sides, or of the lower,upper rank\n"
-         "  --validate             first check every byte of every size\n"
-         "  --json FILE            write the results as JSON, too; '-': to standard output instead of the table\n"
-         "An even number of ranks makes size/2 pairs, rank r with r + size/2.\n";
+std::string OptionTable::help() const {
+  constexpr std::size_t kColumn = 25;
+  std::string text;
+  for (const Option& option : options_) {
+    std::string line = "  " + option.name + (option.argument.empty() ? "" : " " + option.argument);
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    text += line + option.help + '\n';
+  }
+  return text;
 }
 
-int iterations_for(const Options& options, double seconds) {
-  if (options.iterations > 0) return options.iterations;
-  constexpr double kRepetition = 0.010;
-  return static_cast<int>(std::clamp(kRepetition / std::max(seconds, 1e-9), 2.0, 20000.0));
+OptionTable common_options(Options& options) {
+  OptionTable table;
+  const auto size = [&](std::size_t& into) { return [&into](const std::string& v) { return parse_size(v, into); }; };
+  const auto positive = [&](int& into) { return [&into](const std::string& v) { return parse_positive(v, into); }; };
+  const auto flag = [](bool& into) { return [&into](const std::string&) { return into = true; }; };
+  table.add("--min", "SIZE", "smallest message (1); K, M, G are powers of 1024", size(options.min));
+  table.add("--max", "SIZE", "largest message (4M)", size(options.max));
+  table.add("--factor", "N", "grow by N (2)",
+            [&options](const std::string& v) { return parse_size(v, options.factor) && options.factor >= 2; });
+  table.add("--sizes", "A,B,...", "just these sizes",
+            [&options](const std::string& v) { return parse_size_list(v, options.sizes); });
+  table.add("--iters", "N", "iterations a repetition (as many as take about 10 ms)", positive(options.iterations));
+  table.add("--warmup", "N", "iterations before the first repetition (a tenth of --iters)", positive(options.warmup));
+  table.add("--reps", "N", "repetitions, the samples of every statistic (20)", positive(options.repetitions));
+  table.add("--seconds", "N", "a size that takes longer gets fewer repetitions, but five (2)",
+            positive(options.seconds));
+  table.add("--window", "N", "messages in flight where the program streams (64)", positive(options.window));
+  table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all, or of the lower,upper half of ranks",
+            [&options](const std::string& v) { return parse_memory(v, options.memory); });
+  table.add("--cuda-in-use", "", "make a CUDA context and send one device message first", flag(options.cuda_in_use));
+  table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
+  table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
+            [&options](const std::string& v) { return !(options.json = v).empty(); });
+  return table;
+}
+
+bool complete(Options& options, std::string& message) {
+  if (!options.sizes.empty()) return true;
+  if (options.min > options.max) {
+    message = "--min is larger than --max";
+    return false;
+  }
+  for (std::size_t size = options.min; size <= options.max; size = size == 0 ? 1 : size * options.factor) {
+    options.sizes.push_back(size);
+  }
+  return true;
 }
 
 }  // namespace bench

@@ -1,10 +1,11 @@
 // What a benchmark is asked to do: one struct filled from the command line.
 //
-// Owned by main, read-only after parsing. The same options for every program, so that a runner can drive
-// them alike; a program ignores what it has no use for (latency has no window).
+// Owned by main, read-only after parsing. Every program takes the common options, so that a runner can drive them
+// alike, and ignores what it has no use for (latency has no window); it may add options of its own to the table.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,24 +14,49 @@
 namespace bench {
 
 struct Options {
-  std::vector<std::size_t> sizes;  // message sizes in bytes, in the order they are measured
+  std::size_t min = 1, max = std::size_t{4} << 20, factor = 2;
+  std::vector<std::size_t> sizes;  // message sizes in bytes, in the order they are measured; made of the above if empty
   int iterations = 0;              // a repetition; 0: as many as take about ten milliseconds
   int warmup = 0;                  // iterations before the first repetition; 0: a tenth of a repetition's
   int repetitions = 20;            // samples a size; every figure printed is a statistic over these
+  int seconds = 2;                 // a size that takes longer gets fewer repetitions, but five
   int window = 64;                 // messages in flight, for the programs that stream
   MemoryKind memory[2] = {MemoryKind::kHost, MemoryKind::kHost};  // of the lower and of the upper rank of a pair
-  bool validate = false;  // check every byte in a pass of its own before the timing
-  std::string json;       // file for the results; "-" is standard output instead of the table
+  bool cuda_in_use = false;  // have a CUDA context and one device message before anything is measured
+  bool validate = false;     // check every byte, outside the time
+  std::string json;          // file for the results; "-" is standard output instead of the table
 };
 
 enum class ParseResult { kRun, kHelp, kError };
 
-// On kError `message` says which argument is wrong.
-[[nodiscard]] ParseResult parse(int argc, char** argv, Options& options, std::string& message);
-std::string usage(const char* program);
+// The options a program knows. Parsers write through references of the caller's, which must outlive the table.
+class OptionTable {
+ public:
+  using Parser = std::function<bool(const std::string& value)>;  // false: not a value it takes
 
-// Iterations of one repetition when one takes `seconds`: `options.iterations`, or as many as make a repetition of about
-// ten milliseconds. Short repetitions, because the quiet moments of a shared machine are short.
-int iterations_for(const Options& options, double seconds);
+  // `argument` names the value in the help; empty: the option is a flag and its parser gets "".
+  void add(std::string name, std::string argument, std::string help, Parser parse);
+  // On kError `message` says which argument is wrong.
+  [[nodiscard]] ParseResult parse(int argc, char** argv, std::string& message) const;
+  std::string help() const;
+
+ private:
+  struct Option {
+    std::string name, argument, help;
+    Parser parse;
+  };
+  std::vector<Option> options_;
+};
+
+// The common ones, into `options`.
+OptionTable common_options(Options& options);
+// Sizes from min, max and factor where none were listed. False, with a message, where they make none.
+[[nodiscard]] bool complete(Options& options, std::string& message);
+
+// "8", "4K", "16M", "1G": powers of 1024. False when it is not a size.
+[[nodiscard]] bool parse_size(const std::string& text, std::size_t& value);
+[[nodiscard]] bool parse_positive(const std::string& text, int& value);
+[[nodiscard]] bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes);
+std::vector<std::string> split(const std::string& text);  // at commas
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// The frame around a benchmark: start, sizes, validation, repetitions, statistics, report.
+// The frame around a benchmark of pairs of ranks: sizes, validation, repetitions, statistics, report.
 //
 // A program is one record: its names, how one repetition is measured, and what a time means. `run` does
 // everything else and returns main's exit status.
@@ -32,6 +32,7 @@ struct Transfer {
 struct Benchmark {
   const char* name;
   const char* unit;
+  const char* sentence;  // what it measures; for --help
   bool less_is_better;
   bool streams;                     // uses the window
   bool both_ways;                   // the upper rank sends too

@@ -16,7 +16,7 @@ Statistics summarise(std::vector<double> samples, bool less_is_better) {
     const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(samples.size())));
     return samples[rank == 0 ? 0 : rank - 1];
   };
-  return {samples.front(), at(0.5), at(0.9), at(0.99), samples.back()};
+  return {samples.front(), at(0.5), at(0.9), at(0.99), samples.back(), samples.size()};
 }
 
 }  // namespace bench

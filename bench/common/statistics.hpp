@@ -1,12 +1,14 @@
 // Order statistics over the repetitions of one measurement.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace bench {
 
 struct Statistics {
   double best, median, p90, p99, worst;  // p90: nine samples of ten are at least as good
+  std::size_t samples;
 };
 
 // `samples` is not empty. `less_is_better`: latencies; otherwise rates.

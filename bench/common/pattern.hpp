@@ -1,0 +1,39 @@
+// What the bytes of a checked message are, and the search for those that are not.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace bench {
+
+// Bytes behind a receive buffer that nobody may write.
+inline constexpr std::size_t kGuard = 64;
+inline constexpr unsigned char kGuardByte = 0xA5;
+
+// Byte i of a buffer that `rank` sends.
+inline unsigned char expected_byte(int rank, std::size_t i) {
+  return static_cast<unsigned char>(i * 131 + (i >> 8) * 31 + static_cast<std::size_t>(rank) * 17 + 1);
+}
+
+inline std::vector<unsigned char> message_of(int rank, std::size_t bytes) {
+  std::vector<unsigned char> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = expected_byte(rank, i);
+  return data;
+}
+
+// A receive buffer before `expected` arrives: its complement, so that a byte nobody wrote is wrong too, and the guard.
+inline std::vector<unsigned char> poison_for(const std::vector<unsigned char>& expected) {
+  std::vector<unsigned char> data(expected.size() + kGuard, kGuardByte);
+  for (std::size_t i = 0; i < expected.size(); ++i) data[i] = static_cast<unsigned char>(~expected[i]);
+  return data;
+}
+
+// The first byte of `found` (with its guard) that is not as it must be; found.size() when all are.
+inline std::size_t first_wrong(const std::vector<unsigned char>& found, const std::vector<unsigned char>& expected) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != (i < expected.size() ? expected[i] : kGuardByte)) return i;
+  }
+  return found.size();
+}
+
+}  // namespace bench

@@ -1,0 +1,38 @@
+// The frame of every benchmark's main: MPI, options, errors, this rank's memory and device, the report's heading.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/memory.hpp"
+#include "common/options.hpp"
+#include "common/report.hpp"
+#include "common/world.hpp"
+
+namespace bench {
+
+// What a program says of itself before it starts.
+struct Program {
+  const char* name;
+  const char* sentence;                               // what it measures; for --help
+  const char* ranks = "N";                            // as in "mpiexec -n 2"
+  bool even_ranks = false;                            // runs in pairs
+  std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
+};
+
+// Initializes MPI, parses, prints usage or error, or calls `body`; finalizes. Main's exit status: 2 for wrong usage.
+int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
+                const std::function<int(const World&)>& body);
+
+// Of this rank; its device is prepared. Ends the job (code 3) where the memory cannot be had.
+MemoryKind memory_of(const Program& program, const World& world, const Options& options);
+void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
+
+// Everything but the rows, unit and settings. Collective.
+Report make_report(const Program& program, const World& world, const Options& options);
+// On rank 0: prints (unless the JSON goes to standard output), and at the end writes. Main's exit status.
+bool prints_table(const World& world, const Options& options);
+void add_row(Report& report, Row row, bool print);
+int finish(const Program& program, const World& world, const Options& options, const Report& report);
+
+}  // namespace bench

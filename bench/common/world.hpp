@@ -1,0 +1,43 @@
+// The ranks of a run, and what the frame itself needs to say between them.
+//
+// Everything here goes over point-to-point messages of host memory, so that a library can be measured before its
+// collectives exist; none of it is inside a measured time.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct World {
+  World();  // of MPI_COMM_WORLD; MPI is initialized
+
+  int rank = 0, size = 0;
+  MPI_Comm comm = MPI_COMM_WORLD;
+
+  // Rank r of the lower half is paired with r + size/2.
+  int pairs() const { return size / 2; }
+  bool lower() const { return rank < pairs(); }
+  int peer() const { return lower() ? rank + pairs() : rank - pairs(); }
+  int half() const { return lower() || size == 1 ? 0 : 1; }
+};
+
+void barrier(const World& world);
+// What rank 0 has.
+int from_root(const World& world, int value);
+// On rank 0 the text of every rank, elsewhere nothing.
+std::vector<std::string> gather_text(const World& world, const std::string& mine);
+int node_local_rank(const World& world);
+
+// The cores this process may run on: "0", "0-1,4".
+std::string allowed_cpus();
+// The first line of MPI_Get_library_version.
+std::string library_version();
+
+// Samples of ranks 0 to `ranks` - 1, one list each of equal length, made one on rank 0; elsewhere what was given.
+enum class Combine { kMean, kSum, kMax };
+std::vector<double> combine(const World& world, std::vector<double> samples, int ranks, Combine how);
+
+}  // namespace bench
