@@ -1,0 +1,63 @@
+// The collective operations as data: how to call each form, how large its buffers are, what must be in them after.
+//
+// A buffer is a number of blocks of `count` elements. An operation moves or adds whole blocks, so one formula gives
+// every element that a rank must receive, and the check is exact: values are small integers, whose sums every type
+// holds.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// One rank's place in the operation. Lives as long as the calls made with it.
+struct Place {
+  int rank = 0, ranks = 1;
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<int> neighbours;  // of a Cartesian communicator: along each axis the lower, then the upper
+};
+
+// The arguments of one call.
+struct Call {
+  Call(const Place& place, int blocks, int count, MPI_Datatype type, int element_bytes, void* send, void* receive);
+
+  void* send;
+  void* receive;
+  int count;  // of a block
+  MPI_Datatype type;
+  MPI_Comm comm;
+  std::vector<int> counts, displacements, byte_displacements;  // of equal blocks, for the v and w forms
+  std::vector<MPI_Datatype> types;
+};
+
+inline constexpr int kRoot = 0;
+
+struct Operation {
+  const char* name;
+  bool neighbourhood;  // on a periodic Cartesian communicator
+  bool apart;          // a rank may leave before others enter: timed one by one, with a barrier between
+  int (*send_blocks)(const Place& place);
+  int (*receive_blocks)(const Place& place);
+  // Element `i` of block `block` of the receive buffer; `count` elements a block.
+  long (*expected)(const Place& place, int block, std::size_t i, std::size_t count);
+  bool starts_in_receive;                    // the root's data is in the receive buffer (MPI_Bcast)
+  double (*bus_factor)(const Place& place);  // bus bandwidth over algorithm bandwidth, as NCCL's tests define them
+
+  void (*blocking)(const Call& call);
+  void (*start)(const Call& call, MPI_Request* request);
+  void (*init)(const Call& call, MPI_Request* request);
+};
+
+std::span<const Operation> operations();
+const Operation* find_operation(const std::string& name);  // null when there is none
+
+// Element `i` of what `rank` sends.
+inline long sent_value(int rank, std::size_t i) {
+  return 1 + static_cast<long>((static_cast<std::size_t>(rank) * 31 + i * 7 + i / 977) % 101);
+}
+
+}  // namespace bench
