@@ -16,6 +16,7 @@
 
 #define HR_KERNEL(name, parameters) extern "C" __global__ void __launch_bounds__(256) name parameters
 #define HR_DEVICE static __device__ __forceinline__
+#define HR_METHOD __device__ __forceinline__
 #define HR_CONSTANT __grid_constant__ const
 #define HR_UNROLL _Pragma("unroll")
 #define HR_NO_UNROLL _Pragma("unroll 1")
@@ -99,6 +100,7 @@ unsigned parameter_sizes(void (*)(T...), std::size_t* sizes) {
   }                                                                                                       \
   static void name parameters
 #define HR_DEVICE static inline
+#define HR_METHOD inline
 #define HR_CONSTANT const
 #define HR_UNROLL
 #define HR_NO_UNROLL

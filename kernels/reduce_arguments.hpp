@@ -1,0 +1,56 @@
+// reduce_arguments.hpp: what the reduction kernels are told; shared by the kernels and the code that launches them.
+//
+// A kernel combines elements [first, first + count) of all inputs, input 0 leftmost, strictly from left to right, and
+// stores the result to every output. Inputs and outputs may lie on peer devices; an output may be an input (the same
+// address): each element is read and written by one thread. `first` and `count` are in elements of the kernel.
+#pragma once
+
+#include <cstdint>
+
+namespace hr::kernels {
+
+inline constexpr int kReduceSides = 16;
+
+enum ReduceOp : std::uint32_t {
+  kReduceFirst,  // the first input as it is
+  kReduceMin,    // also MPI_MINLOC
+  kReduceMax,    // also MPI_MAXLOC
+  kReduceSum,
+  kReduceProd,
+  kReduceLand,
+  kReduceLor,
+  kReduceLxor,
+  kReduceBand,
+  kReduceBor,
+  kReduceBxor
+};
+
+enum ReduceAccess : std::uint32_t {
+  kReduceByBytes,     // some address is not aligned to the elements
+  kReduceByElements,  // all are
+  kReduceByVectors    // and they are a whole number of elements away from a multiple of 16, all the same one
+};
+
+struct ReduceArguments {
+  std::uint64_t inputs[kReduceSides];
+  std::uint64_t outputs[kReduceSides];
+  std::uint64_t first;
+  std::uint64_t count;
+  // Logical operations: the operand that is false, and what results are written as.
+  std::int64_t true_value;
+  std::int64_t false_value;
+  // Signalling between the processes of a collective: the address of a 32-bit word (0: none) that gets flag_value,
+  // and that of the counter of the blocks that have finished.
+  std::uint64_t flag;
+  std::uint64_t arrivals;
+  std::uint32_t flag_value;
+  std::uint32_t op;
+  std::uint32_t ninputs;   // 1 to kReduceSides
+  std::uint32_t noutputs;  // 1 to kReduceSides
+  std::uint32_t access;
+  std::uint32_t reserved;
+};
+
+inline constexpr unsigned kReduceThreads = 256;
+
+}  // namespace hr::kernels

@@ -1,0 +1,194 @@
+// reduce_loops.hpp: how the reduction kernels go through memory, for any element type and operation.
+//
+// Where the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, where
+// there are one or two inputs) are loaded before any is combined, so that enough bytes are on the way to fill NVLink,
+// and a short message pays for one round trip only. The elements before the first and after the last vector are the
+// work of the last threads of the grid, which have no vector when there is one for each thread.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "portability.hpp"
+#include "reduce_arguments.hpp"
+#include "reduce_operations.hpp"
+
+namespace hr::reduce_kernels {
+
+using kernels::ReduceArguments;
+
+struct alignas(16) Vector {
+  std::uint64_t low, high;
+};
+
+// --- one element, member by member so that padding is not touched ---
+
+template <class T>
+struct Element {
+  static constexpr bool kPadded = false;
+  HR_DEVICE T load(std::uint64_t address) { return *reinterpret_cast<const T*>(address); }
+  HR_DEVICE void store(std::uint64_t address, T value) { *reinterpret_cast<T*>(address) = value; }
+  HR_DEVICE T load_bytes(std::uint64_t address) {
+    unsigned char bytes[sizeof(T)];
+    HR_UNROLL
+    for (unsigned i = 0; i < sizeof(T); ++i) bytes[i] = reinterpret_cast<const unsigned char*>(address)[i];
+    T value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  HR_DEVICE void store_bytes(std::uint64_t address, T value) {
+    unsigned char bytes[sizeof(T)];
+    memcpy(bytes, &value, sizeof value);
+    HR_UNROLL
+    for (unsigned i = 0; i < sizeof(T); ++i) reinterpret_cast<unsigned char*>(address)[i] = bytes[i];
+  }
+};
+
+template <class V, class I>
+struct Element<Pair<V, I>> {
+  using P = Pair<V, I>;
+  static constexpr bool kPadded = sizeof(P) != sizeof(V) + sizeof(I);
+  static constexpr unsigned kIndex = sizeof(V) < alignof(I) ? alignof(I) : sizeof(V);  // offset of the index
+  HR_DEVICE P load(std::uint64_t address) { return {Element<V>::load(address), Element<I>::load(address + kIndex)}; }
+  HR_DEVICE void store(std::uint64_t address, P pair) {
+    Element<V>::store(address, pair.value);
+    Element<I>::store(address + kIndex, pair.index);
+  }
+  HR_DEVICE P load_bytes(std::uint64_t address) {
+    return {Element<V>::load_bytes(address), Element<I>::load_bytes(address + kIndex)};
+  }
+  HR_DEVICE void store_bytes(std::uint64_t address, P pair) {
+    Element<V>::store_bytes(address, pair.value);
+    Element<I>::store_bytes(address + kIndex, pair.index);
+  }
+};
+
+// --- units: what a thread loads, combines and stores at a time; kBatch inputs are loaded together ---
+
+template <class T>
+struct ByVectors {
+  using Unit = Vector;
+  static constexpr unsigned kBatch = 8;
+  HR_DEVICE Vector load(std::uint64_t address) { return *reinterpret_cast<const Vector*>(address); }
+  HR_DEVICE void store(std::uint64_t address, Vector value) { *reinterpret_cast<Vector*>(address) = value; }
+  template <class Op>
+  HR_DEVICE Vector combine(const Op& op, Vector left, Vector right) {
+    if constexpr (Op::kOnWords) {
+      return {op(left.low, right.low), op(left.high, right.high)};
+    } else {
+      constexpr unsigned kElements = sizeof(Vector) / sizeof(T);
+      T a[kElements], b[kElements];
+      memcpy(a, &left, sizeof left);
+      memcpy(b, &right, sizeof right);
+      HR_UNROLL
+      for (unsigned i = 0; i < kElements; ++i) a[i] = op(a[i], b[i]);
+      Vector result;
+      memcpy(&result, a, sizeof result);
+      return result;
+    }
+  }
+};
+
+template <class T>
+struct ByElements {
+  using Unit = T;
+  static constexpr unsigned kBatch = 8;
+  HR_DEVICE T load(std::uint64_t address) { return Element<T>::load(address); }
+  HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store(address, value); }
+  template <class Op>
+  HR_DEVICE T combine(const Op& op, T left, T right) {
+    return op(left, right);
+  }
+};
+
+template <class T>
+struct ByBytes : ByElements<T> {
+  static constexpr unsigned kBatch = 1;  // rare: keep its code small
+  HR_DEVICE T load(std::uint64_t address) { return Element<T>::load_bytes(address); }
+  HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
+};
+
+// One unit, `offset` bytes into every buffer, of any number of inputs.
+template <class Access, class Op>
+HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64_t offset) {
+  using Unit = typename Access::Unit;
+  constexpr unsigned kBatch = Access::kBatch;
+  Unit value = Access::load(args.inputs[0] + offset);
+  HR_NO_UNROLL
+  for (unsigned from = 1; from < args.ninputs; from += kBatch) {
+    Unit next[kBatch];
+    HR_UNROLL
+    for (unsigned k = 0; k < kBatch; ++k) {
+      if (from + k < args.ninputs) next[k] = Access::load(args.inputs[from + k] + offset);
+    }
+    HR_UNROLL
+    for (unsigned k = 0; k < kBatch; ++k) {
+      if (from + k < args.ninputs) value = Access::combine(op, value, next[k]);
+    }
+  }
+  HR_NO_UNROLL
+  for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
+}
+
+// Four vectors at a time of one or two inputs, from vector *at on, `step` apart; stops before a group that is not
+// whole.
+template <unsigned kInputs, class T, class Op>
+HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
+                             std::uint64_t vectors, std::uint64_t* at) {
+  constexpr unsigned kInFlight = 4;
+  const std::uint64_t stride = step * sizeof(Vector);
+  HR_NO_UNROLL
+  for (; *at + (kInFlight - 1) * step < vectors; *at += kInFlight * step) {
+    const std::uint64_t offset = start + *at * sizeof(Vector);
+    Vector left[kInFlight], right[kInFlight];
+    HR_UNROLL
+    for (unsigned k = 0; k < kInFlight; ++k) left[k] = ByVectors<T>::load(args.inputs[0] + offset + k * stride);
+    if constexpr (kInputs == 2) {
+      HR_UNROLL
+      for (unsigned k = 0; k < kInFlight; ++k) right[k] = ByVectors<T>::load(args.inputs[1] + offset + k * stride);
+      HR_UNROLL
+      for (unsigned k = 0; k < kInFlight; ++k) left[k] = ByVectors<T>::combine(op, left[k], right[k]);
+    }
+    HR_NO_UNROLL
+    for (unsigned i = 0; i < args.noutputs; ++i) {
+      HR_UNROLL
+      for (unsigned k = 0; k < kInFlight; ++k) ByVectors<T>::store(args.outputs[i] + offset + k * stride, left[k]);
+    }
+  }
+}
+
+// Combines all that the arguments say; kInputs is the number of inputs that is worth its own loop.
+template <unsigned kInputs, class T, class Op>
+HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t start = args.first * sizeof(T);
+
+  if (args.access == kernels::kReduceByBytes) {
+    HR_NO_UNROLL
+    for (std::uint64_t e = thread; e < args.count; e += step) combine_at<ByBytes<T>>(args, op, start + e * sizeof(T));
+    return;
+  }
+
+  std::uint64_t head = args.count;  // elements before the first vector
+  std::uint64_t in_vectors = 0;     // elements that are combined as vectors
+  if constexpr (!Element<T>::kPadded) {
+    if (args.access == kernels::kReduceByVectors) {
+      const std::uint64_t unaligned = (0 - (args.inputs[0] + start)) % sizeof(Vector) / sizeof(T);
+      head = unaligned < args.count ? unaligned : args.count;
+      const std::uint64_t vectors = (args.count - head) * sizeof(T) / sizeof(Vector);
+      in_vectors = vectors * (sizeof(Vector) / sizeof(T));
+      const std::uint64_t first = start + head * sizeof(T);
+      std::uint64_t at = thread;
+      if (args.ninputs == kInputs) combine_fours<kInputs, T>(args, op, first, step, vectors, &at);
+      HR_NO_UNROLL
+      for (; at < vectors; at += step) combine_at<ByVectors<T>>(args, op, first + at * sizeof(Vector));
+    }
+  }
+  HR_NO_UNROLL
+  for (std::uint64_t e = step - 1 - thread; e < args.count - in_vectors; e += step) {
+    combine_at<ByElements<T>>(args, op, start + (e < head ? e : e + in_vectors) * sizeof(T));
+  }
+}
+
+}  // namespace hr::reduce_kernels

@@ -1,0 +1,48 @@
+// Reductions by kernels: elements of device buffers, also of peer devices that the context may access, are combined
+// where they are (kernels/reduce.cu), with the results of layout::apply() bit by bit.
+//
+// Owner: nobody; the buffers are the caller's, who waits for the stream. Threads: under the library lock.
+#pragma once
+
+#include "base/count.hpp"
+#include "base/status.hpp"
+#include "layout/datatype.hpp"
+#include "layout/op.hpp"
+#include "mem/cuda/context.hpp"
+#include "reduce_arguments.hpp"
+
+namespace hr::layout::cuda {
+
+// True when a kernel combines elements of this predefined type by this predefined operation: all for which apply() has
+// a loop, but those on long double and 16-byte reals. Says nothing about whether the operation is defined for the
+// type (check_op()), nor whether this context has kernels.
+[[nodiscard]] bool can_reduce(const Op& op, const Datatype& type) noexcept;
+
+inline constexpr int kMaxReduceSides = kernels::kReduceSides;
+
+// outputs[*][e] = inputs[0][e] op inputs[1][e] op ..., from left to right, for every element e. Elements lie
+// type.extent() bytes apart; the padding of pairs (MPI_DOUBLE_INT) is neither read nor written. An output may be the
+// same address as an input; otherwise buffers do not overlap. One input is copied.
+struct Reduction {
+  mem::cuda::DeviceAddress inputs[kMaxReduceSides] = {};
+  int ninputs = 0;
+  mem::cuda::DeviceAddress outputs[kMaxReduceSides] = {};
+  int noutputs = 0;
+  Count count = 0;  // elements
+};
+
+// A reduction as the kernels know it: what launch_reduce() launches, for callers who add to the arguments.
+struct ReduceKernel {
+  const char* name = nullptr;
+  kernels::ReduceArguments arguments{};
+  std::uint64_t units = 0;  // that threads work on: one thread each suffices
+};
+// can_reduce(op, type) holds.
+[[nodiscard]] ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept;
+
+// One kernel on the context's stream; does not wait. `launched` stays false where the context has no kernels. The
+// context must be current. can_reduce(op, type) holds.
+Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& type, const Reduction& reduction,
+                     bool* launched);
+
+}  // namespace hr::layout::cuda
