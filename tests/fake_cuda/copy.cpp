@@ -13,9 +13,9 @@ struct Begun {
   Context* context = nullptr;
   Stream* stream = nullptr;
 };
-Begun begin(void* stream) {
+Begun begin(void* stream, const char* call) {
   Begun begun;
-  begun.result = require_context(&begun.context);
+  begun.result = require_context(&begun.context, call);
   if (begun.result != kSuccess) return begun;
   begun.stream = find_stream(begun.context, stream);
   if (begun.stream == nullptr) begun.result = kInvalidHandle;
@@ -27,8 +27,9 @@ Result check(Context* context, Address address, std::size_t bytes) {
   return check_access(context, address, bytes, false);
 }
 
-Result copy_on(void* stream, Address to, Address from, std::size_t bytes) {
-  const Begun begun = begin(stream);
+// `call`, here and below: the function of the driver that the program called.
+Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const char* call = __builtin_FUNCTION()) {
+  const Begun begun = begin(stream, call);
   if (begun.result != kSuccess) return begun.result;
   if (bytes == 0) return kSuccess;
   if (const Result result = check(begun.context, to, bytes); result != kSuccess) return result;
@@ -45,13 +46,18 @@ Result wait(Result result) {
   return synchronize_context(current_context());
 }
 
-Result fill_on(void* stream, Address to, unsigned value, std::size_t width, std::size_t count) {
-  const Begun begun = begin(stream);
+Result fill_on(void* stream, Address to, unsigned value, std::size_t width, std::size_t count,
+               const char* call = __builtin_FUNCTION()) {
+  const Begun begun = begin(stream, call);
   if (begun.result != kSuccess) return begun.result;
   if (count == 0) return kSuccess;
   if (const Result result = check(begun.context, to, width * count); result != kSuccess) return result;
   enqueue(begun.stream, [=] {
     auto* at = static_cast<unsigned char*>(alias(to));
+    if (width == 1) {
+      std::memset(at, static_cast<int>(value), count);
+      return kSuccess;
+    }
     for (std::size_t i = 0; i < count; ++i) std::memcpy(at + i * width, &value, width);
     return kSuccess;
   });
@@ -71,8 +77,8 @@ struct Operand {
 };
 
 Result copy_box(void* stream, const Operand& from, const Operand& to, std::size_t width, std::size_t height,
-                std::size_t depth) {
-  const Begun begun = begin(stream);
+                std::size_t depth, const char* call) {
+  const Begun begun = begin(stream, call);
   if (begun.result != kSuccess) return begun.result;
   if (width == 0 || height == 0 || depth == 0) return kSuccess;
   for (const Operand* side : {&from, &to}) {
@@ -125,19 +131,19 @@ struct Copy3D {
   std::size_t width, height, depth;
 };
 
-Result copy_2d(const Copy2D* c, void* stream) {
+Result copy_2d(const Copy2D* c, void* stream, const char* call = __builtin_FUNCTION()) {
   return copy_box(stream,
                   {c->source_x, c->source_y, 0, c->source_type, c->source_host, c->source_device, c->source_pitch, 0},
                   {c->target_x, c->target_y, 0, c->target_type, c->target_host, c->target_device, c->target_pitch, 0},
-                  c->width, c->height, 1);
+                  c->width, c->height, 1, call);
 }
-Result copy_3d(const Copy3D* c, void* stream) {
+Result copy_3d(const Copy3D* c, void* stream, const char* call = __builtin_FUNCTION()) {
   return copy_box(stream,
                   {c->source_x, c->source_y, c->source_z, c->source_type, c->source_host, c->source_device,
                    c->source_pitch, c->source_height},
                   {c->target_x, c->target_y, c->target_z, c->target_type, c->target_host, c->target_device,
                    c->target_pitch, c->target_height},
-                  c->width, c->height, c->depth);
+                  c->width, c->height, c->depth, call);
 }
 
 }  // namespace
@@ -158,19 +164,20 @@ FAKE_API Result cuMemcpy(Address to, Address from, std::size_t bytes) {
   return wait(copy_on(nullptr, to, from, bytes));
 }
 FAKE_API Result cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
-  return cuMemcpy(to, address_of(from), bytes);
+  return wait(copy_on(nullptr, to, address_of(from), bytes));
 }
 FAKE_API Result cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
-  return cuMemcpy(address_of(to), from, bytes);
+  return wait(copy_on(nullptr, address_of(to), from, bytes));
 }
 // On hardware, too, a copy within the device may return before it is done.
 FAKE_API Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) {
   return copy_on(nullptr, to, from, bytes);
 }
 
-FAKE_API Result cuMemcpyPeerAsync(Address to, Context* to_context, Address from, Context* from_context,
-                                  std::size_t bytes, void* stream) {
-  const Begun begun = begin(stream);
+namespace {
+Result copy_between(Address to, Context* to_context, Address from, Context* from_context, std::size_t bytes,
+                    void* stream, const char* call = __builtin_FUNCTION()) {
+  const Begun begun = begin(stream, call);
   if (begun.result != kSuccess) return begun.result;
   if (!live(to_context) || !live(from_context)) return kInvalidContext;
   if (bytes == 0) return kSuccess;
@@ -182,8 +189,14 @@ FAKE_API Result cuMemcpyPeerAsync(Address to, Context* to_context, Address from,
   });
   return kSuccess;
 }
+}  // namespace
+
+FAKE_API Result cuMemcpyPeerAsync(Address to, Context* to_context, Address from, Context* from_context,
+                                  std::size_t bytes, void* stream) {
+  return copy_between(to, to_context, from, from_context, bytes, stream);
+}
 FAKE_API Result cuMemcpyPeer(Address to, Context* to_context, Address from, Context* from_context, std::size_t bytes) {
-  return wait(cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, nullptr));
+  return wait(copy_between(to, to_context, from, from_context, bytes, nullptr));
 }
 
 FAKE_API Result cuMemcpy2DAsync_v2(const Copy2D* what, void* stream) { return copy_2d(what, stream); }

@@ -1,7 +1,10 @@
-// Legacy IPC: memory of cuMemAlloc in another process, by its memory file.
+// Legacy IPC: memory of cuMemAlloc in another process of the job, by its memory file. What is freed while it is open
+// elsewhere keeps its content, and its bytes stay in use (job.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -15,63 +18,104 @@ struct Handle {
   std::uint32_t magic;
   std::int32_t process;
   std::int32_t file;
-  std::int32_t device;
+  std::int32_t device;  // its number on the machine
   std::uint64_t offset;
   std::uint64_t bytes;
-  std::uint64_t id;
-  unsigned char reserved[24];
+  job::Export exported;
+  std::uint64_t job;
+  unsigned char reserved[16];
 };
 static_assert(sizeof(Handle) == 64);
 constexpr std::uint32_t kMagic = 0x43504946;
+constexpr unsigned kLazyEnablePeerAccess = 1;
 
-// Opened handles by (process, id of the allocation there, context).
-std::map<std::tuple<int, std::uint64_t, Context*>, Address>& opened() {
-  static auto* all = new std::map<std::tuple<int, std::uint64_t, Context*>, Address>;
+struct Opened {
+  std::uint32_t serial;
+  Context* context;
+  Address address;
+};
+std::vector<Opened>& opened() {
+  static auto* all = new std::vector<Opened>;
   return *all;
 }
 
+// The number of a machine's device in this process; -1 for one that it does not see.
+int visible_number(int physical) {
+  const std::vector<int>& all = state().physical;
+  const auto found = std::find(all.begin(), all.end(), physical);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
+bool map_memory(const Handle& handle, Address address) {
+  const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool mapped = map_alias(address, handle.bytes, file, handle.offset);
+  ::close(file);
+  return mapped;
+}
+
 }  // namespace
+
+void close_import(const Allocation& import) {
+  std::erase_if(opened(), [&](const Opened& entry) { return entry.address == import.address; });
+  const bool elsewhere = std::any_of(opened().begin(), opened().end(),
+                                     [&](const Opened& entry) { return entry.serial == import.exported.serial; });
+  if (!elsewhere) job::close(import.exported);
+}
+
 }  // namespace fake_cuda
 
 using namespace fake_cuda;
 
 FAKE_API Result cuIpcGetMemHandle(Handle* handle, Address address) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
-  const Allocation* found = find_allocation(address);
+  Allocation* found = find_allocation(address);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  *handle = {kMagic, ::getpid(), memory_file(), found->device, found->physical, found->bytes, found->id, {}};
+  const int device = state().physical[static_cast<std::size_t>(found->device)];
+  if (found->exported.place < 0) found->exported = job::publish(device, found->bytes);
+  if (found->exported.place < 0) return kOutOfMemory;
+  *handle = {kMagic,       ::getpid(),      memory_file(),   device, found->physical,
+             found->bytes, found->exported, job::identity(), {}};
   return kSuccess;
 }
 
 FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned flags) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  if (handle.magic != kMagic || flags != 1) return kInvalidValue;
+  if (handle.magic != kMagic || flags != kLazyEnablePeerAccess) return kInvalidValue;
   if (handle.process == ::getpid()) return kInvalidContext;
+  if (handle.job != job::identity()) {
+    std::fprintf(stderr, "fake_cuda: memory of a process of another job (set FAKE_CUDA_SHARED alike in both)\n");
+    return kInvalidValue;
+  }
   std::lock_guard lock(state().mutex);
-  const auto key = std::tuple(int{handle.process}, handle.id, context);
-  if (const auto known = opened().find(key); known != opened().end()) {
-    *address = known->second;
-    ++state().allocations[known->second].opened;
+  const int here = state().physical[static_cast<std::size_t>(context->device)];
+  if (handle.device != here && !state().peers_allowed) return kPeerAccessUnsupported;
+  for (const Opened& known : opened()) {
+    if (known.serial != handle.exported.serial || known.context != context) continue;
+    *address = known.address;
+    ++state().allocations[known.address].opened;
     return kSuccess;
   }
-  const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return kMapFailed;
+  if (!job::open(handle.exported)) return kInvalidValue;
   Allocation made;
   made.address = reserve_range(handle.bytes);
-  const bool mapped = map_alias(made.address, handle.bytes, file, handle.offset);
-  ::close(file);
-  if (!mapped) return kMapFailed;
   made.bytes = handle.bytes;
   made.kind = Kind::kImported;
-  made.device = handle.device;
+  made.device = visible_number(handle.device) < 0 ? context->device : visible_number(handle.device);
   made.context = context;
   made.id = state().next_id++;
   made.opened = 1;
+  made.exported = handle.exported;
+  if (!map_memory(handle, made.address)) {
+    release_range(made.address, made.bytes);
+    close_import(made);
+    return kMapFailed;
+  }
+  opened().push_back({handle.exported.serial, context, made.address});
   *address = made.address;
-  opened()[key] = made.address;
   state().allocations.emplace(made.address, made);
   return kSuccess;
 }
@@ -79,19 +123,32 @@ FAKE_API Result cuIpcOpenMemHandle_v2(Address* address, Handle handle, unsigned 
 FAKE_API Result cuIpcCloseMemHandle(Address address) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  synchronize_context(context);
+  Context* owner = nullptr;
+  {
+    std::lock_guard lock(state().mutex);
+    const auto found = state().allocations.find(address);
+    if (found == state().allocations.end() || found->second.kind != Kind::kImported) return kInvalidValue;
+    if (--found->second.opened > 0) return kSuccess;
+    owner = found->second.context;
+  }
+  synchronize_context(owner);  // work that uses it is done first
   std::lock_guard lock(state().mutex);
   const auto found = state().allocations.find(address);
-  if (found == state().allocations.end() || found->second.kind != Kind::kImported) return kInvalidValue;
-  if (--found->second.opened > 0) return kSuccess;
-  unmap_alias(address, found->second.bytes);
-  release_range(address, found->second.bytes);
-  state().allocations.erase(found);
-  for (auto it = opened().begin(); it != opened().end(); ++it) {
-    if (it->second == address) {
-      opened().erase(it);
-      break;
-    }
-  }
-  return kSuccess;
+  if (found == state().allocations.end() || found->second.opened > 0) return kSuccess;  // another thread was quicker
+  return release_guarded(address);
+}
+
+// --- what we do not emulate, and callers must do without ---
+
+FAKE_API Result cuIpcGetEventHandle(void*, void*) {
+  const Result result = require_init();
+  return result == kSuccess ? kNotSupported : result;
+}
+FAKE_API Result cuIpcOpenEventHandle(void**, Handle) {
+  const Result result = require_init();
+  return result == kSuccess ? kNotSupported : result;
+}
+FAKE_API Result cuMemGetHandleForAddressRange(void*, Address, std::size_t, int, unsigned long long) {
+  const Result result = require_init();
+  return result == kSuccess ? kNotSupported : result;
 }

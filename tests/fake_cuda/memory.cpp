@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -59,7 +60,27 @@ DeviceRange& range() {
   return *instance;
 }
 
+// Freed allocations that another process has open: what is behind them must not be given out again.
+std::vector<Allocation>& still_open() {
+  static auto* all = new std::vector<Allocation>;
+  return *all;
+}
+void return_physical() {
+  std::erase_if(still_open(), [](const Allocation& freed) {
+    if (!job::abandoned(freed.exported)) return false;
+    release_physical(freed.physical, freed.bytes);
+    return true;
+  });
+}
+
 }  // namespace
+
+bool reserve_bytes(int device, std::size_t bytes) {
+  return job::reserve(state().physical[static_cast<std::size_t>(device)], bytes, state().device_bytes);
+}
+void release_bytes(int device, std::size_t bytes) {
+  job::release(state().physical[static_cast<std::size_t>(device)], bytes);
+}
 
 bool in_device_range(Address address) {
   const auto offset = address - reinterpret_cast<std::uintptr_t>(range().program);
@@ -131,17 +152,20 @@ Result check_access(Context* context, Address address, std::size_t bytes, bool b
 Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address) {
   State& all = state();
   if (bytes == 0) return kInvalidValue;
-  if (all.used[device] + bytes > all.device_bytes) return kOutOfMemory;
+  return_physical();
+  if (!reserve_bytes(device, bytes)) return kOutOfMemory;
   Allocation made;
   made.physical = reserve_physical(bytes);
   made.address = reserve_range(bytes);
-  if (!map_alias(made.address, bytes, memory_file(), made.physical)) return kOutOfMemory;
+  if (!map_alias(made.address, bytes, memory_file(), made.physical)) {
+    release_bytes(device, bytes);
+    return kOutOfMemory;
+  }
   made.bytes = bytes;
   made.kind = kind;
   made.device = device;
   made.context = context;
   made.id = all.next_id++;
-  all.used[device] += bytes;
   *address = made.address;
   all.allocations.emplace(made.address, made);
   return kSuccess;
@@ -153,9 +177,17 @@ Result release_guarded(Address address) {
   if (found == all.allocations.end()) return kInvalidValue;
   const Allocation& gone = found->second;
   unmap_alias(gone.address, gone.bytes);
-  release_physical(gone.physical, gone.bytes);
   release_range(gone.address, gone.bytes);
-  all.used[gone.device] -= gone.bytes;
+  if (gone.kind == Kind::kImported) {
+    close_import(gone);
+  } else {
+    release_bytes(gone.device, gone.bytes);
+    if (gone.exported.place < 0 || job::retire(gone.exported)) {
+      release_physical(gone.physical, gone.bytes);
+    } else {
+      still_open().push_back(gone);
+    }
+  }
   all.allocations.erase(found);
   return kSuccess;
 }
@@ -202,12 +234,13 @@ FAKE_API Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (const Result result = require_context(&context); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   *total = state().device_bytes;
-  *free = state().device_bytes - state().used[context->device];
+  const std::uint64_t used = job::used(state().physical[static_cast<std::size_t>(context->device)]);
+  *free = state().device_bytes - std::min(used, state().device_bytes);
   return kSuccess;
 }
 
 FAKE_API Result cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   const Allocation* found = find_allocation(address);
   if (found == nullptr) return kNotFound;
@@ -254,8 +287,14 @@ Result add_host(Kind kind, Address address, std::size_t bytes, Context* context)
   made.device = context->device;
   made.context = context;
   made.id = state().next_id++;
-  state().allocations.emplace(address, made);
+  state().allocations.insert_or_assign(address, made);  // the program may have unmapped what was registered there
   return kSuccess;
+}
+// Pages of any kind, private or shared, all of them there.
+bool is_mapped(const void* pointer, std::size_t bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(pointer) / kPage * kPage;
+  const auto last = reinterpret_cast<std::uintptr_t>(pointer) + bytes;
+  return ::msync(reinterpret_cast<void*>(first), last - first, MS_ASYNC) == 0;
 }
 Address map_host(std::size_t bytes) {
   void* memory = ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -295,10 +334,12 @@ FAKE_API Result cuMemFreeHost(void* pointer) {
   return kSuccess;
 }
 
-FAKE_API Result cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned) {
+FAKE_API Result cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  if (pointer == nullptr || bytes == 0) return kInvalidValue;
+  constexpr unsigned kPortable = 1, kDeviceMap = 2, kReadOnly = 8;
+  if (pointer == nullptr || bytes == 0 || (flags & ~(kPortable | kDeviceMap | kReadOnly)) != 0) return kInvalidValue;
+  if (!is_mapped(pointer, bytes)) return kInvalidValue;
   std::lock_guard lock(state().mutex);
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (find_allocation(address) != nullptr || find_allocation(address + bytes - 1) != nullptr) {
@@ -318,7 +359,7 @@ FAKE_API Result cuMemHostUnregister(void* pointer) {
 }
 
 FAKE_API Result cuMemHostGetDevicePointer_v2(Address* address, void* pointer, unsigned) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   const Allocation* found = find_allocation(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == nullptr || found->guarded()) return kInvalidValue;

@@ -112,7 +112,7 @@ FAKE_API Result cuModuleLoadDataEx(void** module, const void* image, unsigned, i
 }
 
 FAKE_API Result cuModuleUnload(void* handle) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   if (state().modules.erase(handle) == 0) return kInvalidHandle;
   auto* module = static_cast<Module*>(handle);
@@ -122,7 +122,7 @@ FAKE_API Result cuModuleUnload(void* handle) {
 }
 
 FAKE_API Result cuModuleGetFunction(void** function, void* handle, const char* name) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   if (state().modules.count(handle) == 0) return kInvalidHandle;
   auto* module = static_cast<Module*>(handle);

@@ -70,7 +70,7 @@ Result attribute(int which, void* value, Address address) {
 }  // namespace
 
 FAKE_API Result cuPointerGetAttributes(unsigned count, int* which, void** values, Address address) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   for (unsigned i = 0; i < count; ++i) {
     if (const Result result = attribute(which[i], values[i], address); result != kSuccess) return result;
@@ -79,14 +79,14 @@ FAKE_API Result cuPointerGetAttributes(unsigned count, int* which, void** values
 }
 
 FAKE_API Result cuPointerGetAttribute(void* value, int which, Address address) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   if (find_allocation(address) == nullptr) return kInvalidValue;
   return attribute(which, value, address);
 }
 
 FAKE_API Result cuPointerSetAttribute(const void*, int, Address address) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   return find_allocation(address) == nullptr ? kInvalidValue : kSuccess;
 }

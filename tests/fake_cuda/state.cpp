@@ -19,7 +19,8 @@ std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
 State& state() {
   static State* instance = [] {
     auto* made = new State;
-    made->devices = static_cast<int>(number_of("FAKE_CUDA_DEVICES", 2));
+    made->physical = visible_devices(static_cast<int>(number_of("FAKE_CUDA_DEVICES", 2)));
+    made->devices = static_cast<int>(made->physical.size());
     made->peers_allowed = number_of("FAKE_CUDA_PEER", 1) != 0;
     made->device_bytes = number_of("FAKE_CUDA_MEMORY", std::uint64_t{16} << 30);
     return made;
@@ -27,7 +28,7 @@ State& state() {
   return *instance;
 }
 
-bool initialized() { return initialized_in.load() == ::getpid(); }
+Result require_init(const char* call) { return initialized_in.load() == ::getpid() ? injected(call) : kNotInitialized; }
 
 }  // namespace fake_cuda
 
@@ -36,6 +37,11 @@ using namespace fake_cuda;
 FAKE_API Result cuInit(unsigned flags) {
   if (flags != 0) return kInvalidValue;
   if (state().devices == 0) return 100;  // CUDA_ERROR_NO_DEVICE
+  const pid_t before = initialized_in.load();
+  if (before != 0 && before != ::getpid()) return kNotInitialized;  // a forked child cannot use its parent's driver
+  if (const Result result = injected("cuInit"); result != kSuccess) return result;
+  std::lock_guard lock(state().mutex);
+  if (!job::join()) return kOperatingSystem;
   initialized_in.store(::getpid());
   return kSuccess;
 }
@@ -62,6 +68,8 @@ constexpr ErrorName kErrors[] = {
     {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {kMapFailed, "CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"},
     {kNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {kPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+     "peer access is not supported between these two devices"},
     {kFileNotFound, "CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
     {kOperatingSystem, "CUDA_ERROR_OPERATING_SYSTEM", "OS call failed or operation not supported on this OS"},
     {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
@@ -78,6 +86,7 @@ constexpr ErrorName kErrors[] = {
      "pointer does not correspond to a registered memory "
      "region"},
     {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {kUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 const ErrorName* find_error(Result code) {
   for (const ErrorName& error : kErrors) {

@@ -13,6 +13,8 @@
 #include <set>
 #include <vector>
 
+#include "job.hpp"
+
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
 namespace fake_cuda {
@@ -22,10 +24,10 @@ using Address = unsigned long long;
 
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
                         kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kNoBinaryForGpu = 209,
-                        kFileNotFound = 301, kOperatingSystem = 304, kInvalidHandle = 400, kNotFound = 500,
-                        kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
+                        kPeerAccessUnsupported = 217, kFileNotFound = 301, kOperatingSystem = 304, kInvalidHandle = 400,
+                        kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
                         kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709, kHostAlreadyRegistered = 712,
-                        kHostNotRegistered = 713, kNotSupported = 801;
+                        kHostNotRegistered = 713, kNotSupported = 801, kUnknown = 999;
 
 struct Stream;
 struct Context;
@@ -50,6 +52,7 @@ struct Allocation {
   std::uint64_t physical = 0;           // offset in the memory file
   std::map<Address, Mapping> mappings;  // kVmm only
   int opened = 0;                       // kImported: times opened
+  job::Export exported;                 // kDevice: once a handle was asked for; kImported: what it is
   bool guarded() const { return kind <= Kind::kImported; }
 };
 
@@ -67,10 +70,10 @@ struct Context {
 
 struct State {
   std::mutex mutex;
-  int devices = 2;
+  int devices = 2;            // those that this process sees
+  std::vector<int> physical;  // the number of each on the machine (CUDA_VISIBLE_DEVICES)
   bool peers_allowed = true;
   std::uint64_t device_bytes = std::uint64_t{16} << 30;
-  std::map<int, std::uint64_t> used;  // bytes in use by device
   std::map<Address, Allocation> allocations;
   std::set<Context*> contexts;
   std::map<int, Context*> primaries;
@@ -79,14 +82,21 @@ struct State {
 };
 State& state();
 
-// True after cuInit in this process (not in a forked child).
-bool initialized();
+// kSuccess after cuInit in this process (not in a forked child). This and require_context() come first in every call
+// of the driver, which fails there when FAKE_CUDA_FAIL says so (faults.cpp).
+Result require_init(const char* call = __builtin_FUNCTION());
+// The result that FAKE_CUDA_FAIL orders for this call, else kSuccess.
+Result injected(const char* call);
+
+// The devices that CUDA_VISIBLE_DEVICES lets this process see, by their numbers on a machine of `all` (device.cpp).
+std::vector<int> visible_devices(int all);
+bool valid_device(int device);
 
 // --- contexts (context.cpp) ---
 Context* current_context();
 bool live(Context* context);
 // kSuccess with the current context, or why there is none to use.
-Result require_context(Context** context);
+Result require_context(Context** context, const char* call = __builtin_FUNCTION());
 
 // --- memory (memory.cpp); `state().mutex` held ---
 Allocation* find_allocation(Address address);
@@ -99,6 +109,11 @@ bool in_device_range(Address address);
 void* alias(Address address);
 Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address);
 Result release_guarded(Address address);
+void close_import(const Allocation& import);  // ipc.cpp
+
+// Bytes that a device has in use, over all processes of the job.
+bool reserve_bytes(int device, std::size_t bytes);
+void release_bytes(int device, std::size_t bytes);
 
 // Address ranges and memory behind them, apart from each other (VMM, IPC).
 Address reserve_range(std::size_t bytes);

@@ -175,6 +175,11 @@ Result synchronize_context(Context* context) {
   return context->sticky;
 }
 
+void break_context(Context* context, Result result) {
+  std::lock_guard lock(work_mutex());
+  if (context->sticky == kSuccess) context->sticky = result;
+}
+
 void stop_streams(Context* context) {
   (void)synchronize_context(context);
   std::lock_guard lock(work_mutex());
@@ -199,7 +204,7 @@ FAKE_API Result cuStreamCreate(void** stream, unsigned flags) {
 FAKE_API Result cuStreamCreateWithPriority(void** stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
 
 FAKE_API Result cuStreamDestroy_v2(void* handle) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::unique_lock lock(work_mutex());
   auto* stream = static_cast<Stream*>(handle);
   if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
@@ -216,7 +221,7 @@ FAKE_API Result cuStreamSynchronize(void* handle) {
     if (const Result result = require_context(&context); result != kSuccess) return result;
     return synchronize_stream(context->legacy);
   }
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   auto* stream = static_cast<Stream*>(handle);
   {
     std::lock_guard lock(work_mutex());
@@ -236,9 +241,12 @@ FAKE_API Result cuStreamQuery(void* handle) {
   return kNotReady;
 }
 
-FAKE_API Result cuEventCreate(void** event, unsigned) {
+FAKE_API Result cuEventCreate(void** event, unsigned flags) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
+  constexpr unsigned kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4;
+  if ((flags & ~(kBlockingSync | kDisableTiming | kInterprocess)) != 0) return kInvalidValue;
+  if ((flags & kInterprocess) != 0 && (flags & kDisableTiming) == 0) return kInvalidValue;
   std::lock_guard lock(work_mutex());
   auto* made = new Event;
   events().insert(made);
@@ -270,7 +278,7 @@ FAKE_API Result cuEventRecord(void* handle, void* stream_handle) {
 }
 
 FAKE_API Result cuEventQuery(void* handle) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(work_mutex());
   auto* event = static_cast<Event*>(handle);
   if (events().count(event) == 0) return kInvalidHandle;
@@ -281,7 +289,7 @@ FAKE_API Result cuEventQuery(void* handle) {
 }
 
 FAKE_API Result cuEventSynchronize(void* handle) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::unique_lock lock(work_mutex());
   auto* event = static_cast<Event*>(handle);
   if (events().count(event) == 0) return kInvalidHandle;

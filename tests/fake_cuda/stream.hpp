@@ -28,4 +28,7 @@ Result synchronize_stream(Stream* stream);
 Result synchronize_context(Context* context);
 void stop_streams(Context* context);
 
+// Leaves the context in an error state.
+void break_context(Context* context, Result result);
+
 }  // namespace fake_cuda

@@ -32,7 +32,8 @@ struct Physical {
   std::size_t bytes;
   int device;
   int handle_types;
-  int users;  // the handle itself and each mapping
+  int users;      // the handle itself and each mapping
+  bool imported;  // its bytes are counted where it was made
 };
 
 std::map<Address, Physical>& physicals() {
@@ -52,7 +53,7 @@ Allocation* reservation(Address address, std::size_t bytes) {
 void drop_physical_handle(Address handle) {
   const auto found = physicals().find(handle);
   if (found == physicals().end() || --found->second.users > 0) return;
-  state().used[found->second.device] -= found->second.bytes;
+  if (!found->second.imported) release_bytes(found->second.device, found->second.bytes);
   ::close(found->second.file);
   physicals().erase(found);
 }
@@ -62,29 +63,32 @@ void drop_physical_handle(Address handle) {
 using namespace fake_cuda;
 
 FAKE_API Result cuMemGetAllocationGranularity(std::size_t* bytes, const Properties*, int) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   *bytes = kGranularity;
   return kSuccess;
 }
 
 FAKE_API Result cuMemCreate(Address* handle, std::size_t bytes, const Properties* properties,
                             unsigned long long flags) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   const int device = properties->location.id;
   if (flags != 0 || bytes == 0 || bytes % kGranularity != 0 || properties->location.type != 1) return kInvalidValue;
   if (device < 0 || device >= state().devices) return kInvalidDevice;
   std::lock_guard lock(state().mutex);
-  if (state().used[device] + bytes > state().device_bytes) return kOutOfMemory;
+  if (!reserve_bytes(device, bytes)) return kOutOfMemory;
   const int file = ::memfd_create("fake_cuda_vmm", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) return kOperatingSystem;
-  state().used[device] += bytes;
+  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    if (file >= 0) ::close(file);
+    release_bytes(device, bytes);
+    return kOperatingSystem;
+  }
   *handle = next_handle++;
-  physicals()[*handle] = {file, bytes, device, properties->handle_types, 1};
+  physicals()[*handle] = {file, bytes, device, properties->handle_types, 1, false};
   return kSuccess;
 }
 
 FAKE_API Result cuMemRelease(Address handle) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   if (physicals().count(handle) == 0) return kInvalidValue;
   drop_physical_handle(handle);
@@ -92,7 +96,7 @@ FAKE_API Result cuMemRelease(Address handle) {
 }
 
 FAKE_API Result cuMemAddressReserve(Address* address, std::size_t bytes, std::size_t, Address, unsigned long long) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   if (bytes == 0 || bytes % kGranularity != 0) return kInvalidValue;
   std::lock_guard lock(state().mutex);
   Allocation made;
@@ -106,7 +110,7 @@ FAKE_API Result cuMemAddressReserve(Address* address, std::size_t bytes, std::si
 }
 
 FAKE_API Result cuMemAddressFree(Address address, std::size_t bytes) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   const auto found = state().allocations.find(address);
   if (found == state().allocations.end() || found->second.kind != Kind::kVmm || found->second.bytes != bytes ||
@@ -119,7 +123,7 @@ FAKE_API Result cuMemAddressFree(Address address, std::size_t bytes) {
 }
 
 FAKE_API Result cuMemMap(Address address, std::size_t bytes, std::size_t offset, Address handle, unsigned long long) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   Allocation* range = reservation(address, bytes);
   const auto physical = physicals().find(handle);
@@ -136,7 +140,7 @@ FAKE_API Result cuMemMap(Address address, std::size_t bytes, std::size_t offset,
 }
 
 FAKE_API Result cuMemUnmap(Address address, std::size_t bytes) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   Allocation* range = reservation(address, bytes);
   if (range == nullptr) return kInvalidValue;
@@ -154,7 +158,7 @@ FAKE_API Result cuMemUnmap(Address address, std::size_t bytes) {
 }
 
 FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access* access, std::size_t count) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   Allocation* range = reservation(address, bytes);
   if (range == nullptr) return kInvalidValue;
@@ -176,7 +180,7 @@ FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access*
 // --- handing memory to another process by file descriptor ---
 
 FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, int type, unsigned long long) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   const auto physical = physicals().find(handle);
   if (physical == physicals().end() || type != 1 || (physical->second.handle_types & 1) == 0) return kInvalidValue;
@@ -187,20 +191,19 @@ FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, in
 }
 
 FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable, int type) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   if (type != 1) return kInvalidValue;
   const int file = ::dup(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
   const off_t bytes = file < 0 ? -1 : ::lseek(file, 0, SEEK_END);
   if (bytes <= 0) return kInvalidValue;
   std::lock_guard lock(state().mutex);
   *handle = next_handle++;
-  physicals()[*handle] = {file, static_cast<std::size_t>(bytes), 0, 1, 1};
-  state().used[0] += static_cast<std::size_t>(bytes);
+  physicals()[*handle] = {file, static_cast<std::size_t>(bytes), 0, 1, 1, true};
   return kSuccess;
 }
 
 FAKE_API Result cuMemRetainAllocationHandle(Address* handle, void* pointer) {
-  if (!initialized()) return kNotInitialized;
+  if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const Allocation* range = find_allocation(address);

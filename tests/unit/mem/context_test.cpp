@@ -1,11 +1,11 @@
 // What the library keeps in a program's contexts, and when they go.
 #include "mem/cuda/context.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "driver_function.hpp"
 #include "main.hpp"
 #include "mem/mem.hpp"
 
@@ -16,11 +16,7 @@ using test::DeviceMemory;
 using test::MemoryKind;
 using Contexts = test::GpuTest;
 
-template <class Function>
-Function* driver_function(const char* symbol) {
-  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
-  return reinterpret_cast<Function*>(::dlsym(library, symbol));
-}
+using test::driver_function;
 
 Location where(const void* address) {
   Location location;

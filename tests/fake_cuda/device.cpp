@@ -1,0 +1,171 @@
+// Devices of the fake driver. A machine has FAKE_CUDA_DEVICES of them; CUDA_VISIBLE_DEVICES chooses and orders those
+// that a process sees. Their UUIDs and bus numbers are the same in all processes.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "state.hpp"
+
+namespace fake_cuda {
+namespace {
+
+struct Uuid {
+  unsigned char bytes[16];
+};
+Uuid uuid_of(int physical) {
+  Uuid uuid{};
+  std::memcpy(uuid.bytes, "fake_cuda", 9);
+  uuid.bytes[15] = static_cast<unsigned char>(physical);
+  return uuid;
+}
+
+// As nvidia-smi writes it: GPU-66616b65-5f63-7564-6100-000000000001.
+std::string text_of(const Uuid& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", uuid.bytes[i]);
+    text += digits;
+  }
+  return text;
+}
+
+// The device that an entry of CUDA_VISIBLE_DEVICES names: a number or the beginning of a UUID; -1 for no device.
+int device_of(const std::string& entry, int all) {
+  if (entry.rfind("GPU-", 0) == 0) {
+    for (int physical = 0; physical < all; ++physical) {
+      if (text_of(uuid_of(physical)).rfind(entry, 0) == 0) return physical;
+    }
+    return -1;
+  }
+  char* end = nullptr;
+  const long number = std::strtol(entry.c_str(), &end, 10);
+  return end != entry.c_str() && *end == '\0' && number >= 0 && number < all ? static_cast<int>(number) : -1;
+}
+
+int physical_of(int device) { return state().physical[static_cast<std::size_t>(device)]; }
+
+}  // namespace
+
+std::vector<int> visible_devices(int all) {
+  std::vector<int> visible;
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) {
+    for (int physical = 0; physical < all; ++physical) visible.push_back(physical);
+    return visible;
+  }
+  const std::string text = list;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const int physical = device_of(text.substr(from, comma - from), all);
+    if (physical < 0) break;  // those before it count
+    visible.push_back(physical);
+    from = comma + 1;
+  }
+  return visible;
+}
+
+bool valid_device(int device) { return device >= 0 && device < state().devices; }
+
+}  // namespace fake_cuda
+
+using namespace fake_cuda;
+
+namespace {
+Result require_device(int device, const char* call = __builtin_FUNCTION()) {
+  if (const Result result = require_init(call); result != kSuccess) return result;
+  return valid_device(device) ? kSuccess : kInvalidDevice;
+}
+}  // namespace
+
+FAKE_API Result cuDeviceGetCount(int* count) {
+  if (const Result result = require_init(); result != kSuccess) return result;
+  *count = state().devices;
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGet(int* device, int ordinal) {
+  if (const Result result = require_device(ordinal); result != kSuccess) return result;
+  *device = ordinal;
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetName(char* name, int length, int device) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake CUDA device %d", physical_of(device));
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetUuid_v2(Uuid* uuid, int device) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  *uuid = uuid_of(physical_of(device));
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetUuid(Uuid* uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
+FAKE_API Result cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  *bytes = state().device_bytes;
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetPCIBusId(char* text, int length, int device) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", physical_of(device) + 1);
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  switch (attribute) {
+    case 1:  // MAX_THREADS_PER_BLOCK
+      *value = 1024;
+      break;
+    case 10:  // WARP_SIZE
+      *value = 32;
+      break;
+    case 16:  // MULTIPROCESSOR_COUNT
+      *value = 4;
+      break;
+    case 33:  // PCI_BUS_ID
+      *value = physical_of(device) + 1;
+      break;
+    case 75:  // COMPUTE_CAPABILITY_MAJOR
+      *value = 9;
+      break;
+    case 20:   // COMPUTE_MODE: default
+    case 34:   // PCI_DEVICE_ID
+    case 50:   // PCI_DOMAIN_ID
+    case 76:   // COMPUTE_CAPABILITY_MINOR
+    case 110:  // GPU_DIRECT_RDMA_SUPPORTED
+    case 124:  // DMA_BUF_SUPPORTED
+    case 128:  // HANDLE_TYPE_FABRIC_SUPPORTED
+    case 132:  // MULTICAST_SUPPORTED
+      *value = 0;
+      break;
+    default:  // everything that we emulate is supported
+      *value = 1;
+  }
+  return kSuccess;
+}
+
+FAKE_API Result cuDeviceCanAccessPeer(int* possible, int device, int peer) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  if (!valid_device(peer)) return kInvalidDevice;
+  *possible = device != peer && state().peers_allowed ? 1 : 0;
+  return kSuccess;
+}
+FAKE_API Result cuDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
+  if (const Result result = require_device(device); result != kSuccess) return result;
+  if (!valid_device(peer) || peer == device) return kInvalidDevice;
+  switch (attribute) {
+    case 1:  // PERFORMANCE_RANK: the best there is
+      *value = 0;
+      return kSuccess;
+    case 2:  // ACCESS_SUPPORTED
+    case 3:  // NATIVE_ATOMIC_SUPPORTED
+    case 4:  // CUDA_ARRAY_ACCESS_SUPPORTED
+      *value = state().peers_allowed ? 1 : 0;
+      return kSuccess;
+    default:
+      return kInvalidValue;
+  }
+}

@@ -1,0 +1,77 @@
+// Stream memory operations: a stream writes a word, or waits until a word has a value, in device or registered memory.
+#include <chrono>
+#include <thread>
+
+#include "state.hpp"
+#include "stream.hpp"
+
+using namespace fake_cuda;
+
+namespace {
+
+enum Condition : unsigned { kGreaterOrEqual = 0, kEqual = 1, kAnd = 2, kNor = 3 };
+constexpr unsigned kConditions = 3, kFlush = 1u << 30;
+
+bool holds(Condition condition, std::uint32_t found, std::uint32_t wanted) {
+  switch (condition) {
+    case kGreaterOrEqual:  // cyclic
+      return static_cast<std::int32_t>(found - wanted) >= 0;
+    case kEqual:
+      return found == wanted;
+    case kAnd:
+      return (found & wanted) != 0;
+    case kNor:
+      return ~(found | wanted) != 0;
+  }
+  return false;
+}
+
+struct Word {
+  Result result = kSuccess;
+  Stream* stream = nullptr;
+  std::uint32_t* at = nullptr;
+};
+Word find_word(void* stream, Address address, const char* call = __builtin_FUNCTION()) {
+  Word word;
+  Context* context = nullptr;
+  word.result = require_context(&context, call);
+  if (word.result != kSuccess) return word;
+  word.stream = find_stream(context, stream);
+  if (word.stream == nullptr) {
+    word.result = kInvalidHandle;
+    return word;
+  }
+  std::lock_guard lock(state().mutex);
+  if (address % 4 != 0 || find_allocation(address) == nullptr) {
+    word.result = kInvalidValue;
+    return word;
+  }
+  word.result = check_access(context, address, 4, false);
+  word.at = static_cast<std::uint32_t*>(alias(address));
+  return word;
+}
+
+}  // namespace
+
+FAKE_API Result cuStreamWriteValue32_v2(void* stream, Address address, std::uint32_t value, unsigned) {
+  const Word word = find_word(stream, address);
+  if (word.result != kSuccess) return word.result;
+  enqueue(word.stream, [at = word.at, value] {
+    __atomic_store_n(at, value, __ATOMIC_RELEASE);
+    return kSuccess;
+  });
+  return kSuccess;
+}
+
+FAKE_API Result cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, unsigned flags) {
+  if ((flags & ~(kConditions | kFlush)) != 0) return kInvalidValue;
+  const Word word = find_word(stream, address);
+  if (word.result != kSuccess) return word.result;
+  enqueue(word.stream, [at = word.at, value, condition = static_cast<Condition>(flags & kConditions)] {
+    while (!holds(condition, __atomic_load_n(at, __ATOMIC_ACQUIRE), value)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    return kSuccess;
+  });
+  return kSuccess;
+}

@@ -1,0 +1,15 @@
+// A function of the CUDA driver that apps/common/gpu.hpp does not have: driver_function<int(int*)>("cuDeviceGetCount").
+#pragma once
+
+#include <dlfcn.h>
+
+namespace hr::test {
+
+// nullptr where the driver lacks it.
+template <class Function>
+Function* driver_function(const char* symbol) {
+  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  return library == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(library, symbol));
+}
+
+}  // namespace hr::test

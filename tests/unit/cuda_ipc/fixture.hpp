@@ -1,0 +1,54 @@
+// What the tests of other processes' memory share: an exporting process, and short forms of requests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "driver_function.hpp"
+#include "main.hpp"
+#include "remote.hpp"
+
+namespace cuda_ipc {
+
+inline constexpr std::size_t kBytes = std::size_t{4} << 20;  // not a part of a larger allocation on hardware
+
+inline bool fake_driver() { return gpu::device_name().rfind("Fake", 0) == 0; }
+
+class Ipc : public hr::test::GpuTest {
+ protected:
+  struct Shared {
+    Address there = 0;
+    Handle handle{};
+  };
+  // Memory in the other process, every byte `value`, exported.
+  static Shared share(Remote& other, int device, unsigned char value, std::size_t bytes = kBytes) {
+    other.ask({.what = What::kSelect, .device = device});
+    const Reply made = other.ask({.what = What::kAllocate, .bytes = bytes});
+    EXPECT_EQ(made.result, 0);
+    other.ask({.what = What::kFill, .address = made.address, .bytes = bytes, .value = value});
+    const Reply exported = other.ask({.what = What::kExport, .address = made.address});
+    EXPECT_EQ(exported.result, 0);
+    return {made.address, exported.handle};
+  }
+  static Address open(const Handle& handle) {
+    const Reply opened = perform({.what = What::kOpen, .handle = handle});
+    EXPECT_EQ(opened.result, 0);
+    return opened.address;
+  }
+  static int close(Address address) { return perform({.what = What::kClose, .address = address}).result; }
+  static bool holds(Address address, unsigned char value, std::size_t bytes = kBytes) {
+    return perform({.what = What::kCheck, .address = address, .bytes = bytes, .value = value}).value == 1;
+  }
+  static std::uint64_t used() { return perform({.what = What::kUsed}).value; }
+
+  // Ordinals whose memory device 0 of this process can map: its own, and a peer's.
+  static std::vector<int> reachable_devices() {
+    std::vector<int> devices{0};
+    auto* can_access = hr::test::driver_function<int(int*, int, int)>("cuDeviceCanAccessPeer");
+    int possible = 0;
+    const int last = gpu::device_count() - 1;
+    if (last > 0 && can_access(&possible, 0, last) == 0 && possible != 0) devices.push_back(last);
+    return devices;
+  }
+};
+
+}  // namespace cuda_ipc

@@ -1,0 +1,70 @@
+// Remote: another process with the CUDA driver, which does what it is told: this very program, started again.
+//
+// Owner: ends the process when it dies. Threads: one at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cuda_ipc {
+
+using Address = unsigned long long;
+
+struct Handle {
+  unsigned char bytes[64];
+};
+struct Uuid {
+  unsigned char bytes[16];
+  bool operator==(const Uuid&) const = default;
+};
+
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidContext = 201,
+                     kPeerAccessUnsupported = 217, kIllegalAddress = 700;
+inline constexpr unsigned kLazyEnablePeerAccess = 1;
+
+enum class What { kInit, kSelect, kAllocate, kFree, kExport, kOpen, kClose, kFill, kCheck, kUsed, kUuid, kSetWord };
+
+struct Request {
+  What what;
+  int device = 0;
+  Address address = 0;
+  std::size_t bytes = 0;
+  unsigned char value = 0;
+  Handle handle{};
+};
+struct Reply {
+  int result = 0;
+  Address address = 0;
+  std::uint64_t value = 0;  // kUsed: bytes; kCheck: 1 when every byte has the value
+  Handle handle{};
+  Uuid uuid{};
+};
+
+// What a Remote does with a request; the tests do the same in their own process.
+Reply perform(const Request& request);
+
+// The other end: serves requests from a socket until it is closed. Returns the exit code of the process.
+int serve(int socket);
+
+class Remote {
+ public:
+  // `environment`: NAME=VALUE, besides our own. A file descriptor `kept` is open there under the same number.
+  explicit Remote(const std::vector<std::string>& environment = {}, int kept = -1);
+  ~Remote();
+  Remote(const Remote&) = delete;
+  Remote& operator=(const Remote&) = delete;
+
+  Reply ask(const Request& request);
+  // Ends it at once, with SIGKILL.
+  void kill();
+
+ private:
+  pid_t process_ = -1;
+  int socket_ = -1;
+};
+
+}  // namespace cuda_ipc
