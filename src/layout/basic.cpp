@@ -95,6 +95,9 @@ constexpr BasicType kTypes[] = {
     row(abi::kComplex16, B::kComplex64, kComplex, 16, 8, 16, "MPI_COMPLEX16"),
     row(abi::kComplex32, B::kComplex128, kComplex, 32, 16, 32, "MPI_COMPLEX32"),
 
+    row(kExtFloat16, B::kFloat16, kFloating, 2, 2, 2, "MPIX_C_FLOAT16"),
+    row(kExtBfloat16, B::kBfloat16, kFloating, 2, 2, 2, "MPIX_BFLOAT16"),
+
     pair(abi::kFloatInt, B::kFloatInt, 8, 4, "MPI_FLOAT_INT", abi::kFloat, abi::kInt),
     pair(abi::kDoubleInt, B::kDoubleInt, 12, 8, "MPI_DOUBLE_INT", abi::kDouble, abi::kInt),
     pair(abi::kLongInt, B::kLongInt, 12, 8, "MPI_LONG_INT", abi::kLong, abi::kInt),

@@ -25,6 +25,7 @@ enum class Basic : std::uint8_t {
   kUint32,
   kUint64,
   kFloat16,
+  kBfloat16,
   kFloat32,
   kFloat64,
   kFloat80,
@@ -52,6 +53,10 @@ enum class Basic : std::uint8_t {
   k2Double,
   kCount_,
 };
+
+// Handles beyond the ABI's, of types that the standard does not have (include/mpi-ext.h).
+inline constexpr std::uintptr_t kExtFloat16 = 0x2f8;
+inline constexpr std::uintptr_t kExtBfloat16 = 0x2f9;
 
 inline constexpr std::size_t kBasicCount = static_cast<std::size_t>(Basic::kCount_);
 

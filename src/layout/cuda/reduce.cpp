@@ -76,6 +76,7 @@ constexpr Row kRows[] = {
     integer(Basic::kUint32, kBits4, kU32, kU32, kLogical4),
     integer(Basic::kUint64, kBits8, kU64, kU64, kLogical8),
     real(Basic::kFloat16, kBits2, kF16),
+    real(Basic::kBfloat16, kBits2, kBf16),
     real(Basic::kFloat32, kBits4, kF32),
     real(Basic::kFloat64, kBits8, kF64),
     copied(Basic::kFloat80, kBits8),
@@ -192,7 +193,9 @@ ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& 
   std::copy_n(sides.outputs, kMaxReduceSides, args.outputs);
   args.ninputs = static_cast<std::uint32_t>(sides.ninputs);
   args.noutputs = static_cast<std::uint32_t>(sides.noutputs);
-  args.count = static_cast<std::uint64_t>(sides.count) * (static_cast<std::uint64_t>(type.extent()) / kernel.bytes);
+  const std::uint64_t parts = static_cast<std::uint64_t>(type.extent()) / kernel.bytes;
+  args.first = static_cast<std::uint64_t>(sides.first) * parts;
+  args.count = static_cast<std::uint64_t>(sides.count) * parts;
   args.op = choice.op;
   args.access = access_of(kernel, sides);
   const bool fortran = type.basic() >= Basic::kLogical8 && type.basic() <= Basic::kLogical128;

@@ -20,15 +20,16 @@ namespace hr::layout::cuda {
 
 inline constexpr int kMaxReduceSides = kernels::kReduceSides;
 
-// outputs[*][e] = inputs[0][e] op inputs[1][e] op ..., from left to right, for every element e. Elements lie
-// type.extent() bytes apart; the padding of pairs (MPI_DOUBLE_INT) is neither read nor written. An output may be the
-// same address as an input; otherwise buffers do not overlap. One input is copied.
+// outputs[*][e] = inputs[0][e] op inputs[1][e] op ..., from left to right, for e in [first, first + count). Elements
+// lie type.extent() bytes apart; the padding of pairs (MPI_DOUBLE_INT) is neither read nor written. An output may be
+// the same address as an input; otherwise buffers do not overlap. One input is copied.
 struct Reduction {
   mem::cuda::DeviceAddress inputs[kMaxReduceSides] = {};
   int ninputs = 0;
   mem::cuda::DeviceAddress outputs[kMaxReduceSides] = {};
   int noutputs = 0;
-  Count count = 0;  // elements
+  Count first = 0;
+  Count count = 0;
 };
 
 // A reduction as the kernels know it: what launch_reduce() launches, for callers who add to the arguments.

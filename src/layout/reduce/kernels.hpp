@@ -27,7 +27,7 @@ Kernel find_kernel(OpKind op, Basic type) noexcept;
 std::span<const KernelRecord> signed_kernels() noexcept;
 std::span<const KernelRecord> unsigned_kernels() noexcept;
 std::span<const KernelRecord> float_kernels() noexcept;
-std::span<const KernelRecord> wide_kernels() noexcept;  // half, long double, quadruple, 128-bit integers
+std::span<const KernelRecord> wide_kernels() noexcept;  // half, bfloat16, long double, quadruple, 128-bit integers
 std::span<const KernelRecord> complex_kernels() noexcept;
 std::span<const KernelRecord> logical_kernels() noexcept;
 std::span<const KernelRecord> pair_kernels() noexcept;

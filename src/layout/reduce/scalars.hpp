@@ -1,6 +1,7 @@
 // The C++ types of representations that the language has no portable name for.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace hr::layout {
@@ -16,14 +17,38 @@ using Quad = long double;
 static_assert(sizeof(long double) == 16);
 #endif
 
+// The upper half of a float. Computed in float and rounded to nearest even after every operation.
+class Bfloat16 {
+ public:
+  Bfloat16() = default;
+  explicit Bfloat16(float value) noexcept {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const bool nan = (bits & 0x7fffffff) > 0x7f800000;
+    const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN stays one, and is quiet
+  }
+  explicit operator float() const noexcept { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
+
+  friend Bfloat16 operator+(Bfloat16 a, Bfloat16 b) noexcept { return Bfloat16(float(a) + float(b)); }
+  friend Bfloat16 operator*(Bfloat16 a, Bfloat16 b) noexcept { return Bfloat16(float(a) * float(b)); }
+  friend bool operator<(Bfloat16 a, Bfloat16 b) noexcept { return float(a) < float(b); }
+  friend bool operator>(Bfloat16 a, Bfloat16 b) noexcept { return float(a) > float(b); }
+  friend bool operator==(Bfloat16 a, Bfloat16 b) noexcept { return float(a) == float(b); }
+
+ private:
+  std::uint16_t bits_;
+};
+
 // Two numbers, as C, C++ and Fortran all lay a complex number out.
 template <class T>
 struct Complex {
   T re, im;
   friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
-  // The textbook formula: Fortran compilers use it too, and it vectorises; infinities follow from it.
+  // The textbook formula: Fortran compilers use it too, and it vectorises; infinities follow from it. Each product is
+  // rounded, on the device too.
   friend Complex operator*(Complex a, Complex b) {
-    return {static_cast<T>(a.re * b.re - a.im * b.im), static_cast<T>(a.re * b.im + a.im * b.re)};
+    return {static_cast<T>(static_cast<T>(a.re * b.re) - static_cast<T>(a.im * b.im)),
+            static_cast<T>(static_cast<T>(a.re * b.im) + static_cast<T>(a.im * b.re))};
   }
 };
 

@@ -100,6 +100,8 @@ TEST(Op, FloatingPoint) {
   expect_ordered<float>(abi::kReal);
   expect_ordered<double>(abi::kDoublePrecision);
   expect_ordered<Half>(abi::kReal2);
+  expect_ordered<Half>(kExtFloat16);
+  expect_ordered<Bfloat16>(kExtBfloat16);
   expect_ordered<Quad>(abi::kReal16);
 }
 
