@@ -31,8 +31,9 @@
 
 namespace gpu {
 
-// What kind of memory allocate() gives. kHostRegistered is ordinary memory made known to the driver.
-enum class Memory { kDevice, kManaged, kPool, kVmm, kHostRegistered };
+// What kind of memory allocate() gives. kHostRegistered is ordinary memory made known to the driver, kHostPinned the
+// driver's own.
+enum class Memory { kDevice, kManaged, kPool, kVmm, kHostRegistered, kHostPinned };
 
 using Stream = void*;
 using Event = void*;
@@ -73,7 +74,10 @@ struct AccessDescription {
   X(Result, cuDeviceGetName, cuDeviceGetName, (char*, int, int))                                                   \
   X(Result, cuDeviceGetAttribute, cuDeviceGetAttribute, (int*, int, int))                                          \
   X(Result, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void**, int))                                     \
+  X(Result, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int*, int, int))                                        \
+  X(Result, cuDriverGetVersion, cuDriverGetVersion, (int*))                                                        \
   X(Result, cuCtxSetCurrent, cuCtxSetCurrent, (void*))                                                             \
+  X(Result, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, (void*, unsigned))                                       \
   X(Result, cuCtxSynchronize, cuCtxSynchronize, ())                                                                \
   X(Result, cuMemAlloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                              \
   X(Result, cuMemFree, cuMemFree_v2, (DevicePointer))                                                              \
@@ -82,6 +86,9 @@ struct AccessDescription {
   X(Result, cuMemFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                                               \
   X(Result, cuMemHostRegister, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                               \
   X(Result, cuMemHostUnregister, cuMemHostUnregister, (void*))                                                     \
+  X(Result, cuMemHostAlloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                       \
+  X(Result, cuMemFreeHost, cuMemFreeHost, (void*))                                                                 \
+  X(Result, cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int*, void**, DevicePointer))               \
   X(Result, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,                                          \
     (std::size_t*, const AllocationProperties*, int))                                                              \
   X(Result, cuMemAddressReserve, cuMemAddressReserve,                                                              \
@@ -182,8 +189,8 @@ inline void check(int result, const char* call) {
   loaded(detail::driver().cuGetErrorString, call)(result, &text);
   fail(call, name, text);
 }
-#define GPU_CALL(function, ...) \
-  ::gpu::check(::gpu::loaded(::gpu::detail::driver().function, #function)(__VA_ARGS__), #function)
+#define GPU_DRIVER(function) ::gpu::loaded(::gpu::detail::driver().function, #function)
+#define GPU_CALL(function, ...) ::gpu::check(GPU_DRIVER(function)(__VA_ARGS__), #function)
 
 // A driver and at least one device.
 inline bool available() { return detail::driver().usable; }
@@ -200,10 +207,33 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes the selected device's context current in another thread.
-inline void bind_thread() {
+// Makes a context current in another thread: that of the selected device, or of one that was selected before.
+inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
-  GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(driver.device)]);
+  GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
+}
+
+// Lets the selected device's kernels and copies reach memory of `peer` directly. False where the hardware cannot.
+inline bool enable_peer_access(int peer) {
+  constexpr int kAlreadyEnabled = 704;
+  detail::Driver& driver = detail::driver();
+  if (peer == driver.device) return true;
+  int possible = 0;
+  GPU_CALL(cuDeviceCanAccessPeer, &possible, driver.device, peer);
+  if (possible == 0) return false;
+  const int selected = driver.device;
+  select(peer);  // its context must be there
+  select(selected);
+  const int result = GPU_DRIVER(cuCtxEnablePeerAccess)(driver.contexts[static_cast<std::size_t>(peer)], 0u);
+  if (result != kAlreadyEnabled) check(result, "cuCtxEnablePeerAccess");
+  return true;
+}
+
+// As in "13.0".
+inline std::string driver_version() {
+  int version = 0;
+  GPU_CALL(cuDriverGetVersion, &version);
+  return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
 }
 
 inline std::string device_name() {
@@ -255,6 +285,12 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
       address = address_of(memory);
       break;
     }
+    case Memory::kHostPinned: {
+      void* memory = nullptr;
+      GPU_CALL(cuMemHostAlloc, &memory, bytes, 1u /* CU_MEMHOSTALLOC_PORTABLE */);
+      address = address_of(memory);
+      break;
+    }
   }
   void* pointer = pointer_to(address);
   allocations().emplace(pointer, std::move(record));
@@ -287,6 +323,9 @@ inline void free(void* pointer) {
     case Memory::kHostRegistered:
       GPU_CALL(cuMemHostUnregister, pointer);
       std::free(pointer);
+      break;
+    case Memory::kHostPinned:
+      GPU_CALL(cuMemFreeHost, pointer);
       break;
   }
   if (record.device != selected) select(selected);
@@ -327,6 +366,13 @@ inline Event create_event() {
 inline void destroy_event(Event event) { GPU_CALL(cuEventDestroy, event); }
 inline void record(Event event, Stream stream) { GPU_CALL(cuEventRecord, event, stream); }
 inline void wait(Stream stream, Event event) { GPU_CALL(cuStreamWaitEvent, stream, event, 0u); }
+// Whether all work before the event is complete; never waits.
+inline bool complete(Event event) {
+  constexpr int kNotReady = 600;
+  const int result = GPU_DRIVER(cuEventQuery)(event);
+  if (result != kNotReady) check(result, "cuEventQuery");
+  return result == 0;
+}
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
 // An image that hr_fatbin() embedded, loaded into the current context.

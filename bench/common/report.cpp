@@ -30,6 +30,7 @@ void write_row(std::FILE* out, const Row& row) {
                row.bytes, row.iterations, row.value.samples, row.value.best, row.value.median, row.value.p90,
                row.value.p99, row.value.worst);
   for (const auto& [name, value] : row.more) std::fprintf(out, ", %s: %.6g", quoted(name).c_str(), value);
+  if (!row.note.empty()) std::fprintf(out, ", \"note\": %s", quoted(row.note).c_str());
   std::fprintf(out, "}");
 }
 
@@ -50,7 +51,7 @@ void print_row(const Row& row, bool first) {
   std::printf("%12zu %12.3f %12.3f %12.3f %12.3f", row.bytes, row.value.median, row.value.best, row.value.p90,
               row.value.p99);
   for (const auto& [name, value] : row.more) std::printf(" %12.3f", value);
-  std::printf("\n");
+  std::printf("%s%s\n", row.note.empty() ? "" : "  ", row.note.c_str());
   std::fflush(stdout);
 }
 

@@ -16,6 +16,7 @@ struct Row {
   int iterations;
   Statistics value;
   std::vector<std::pair<std::string, double>> more;  // other figures of the same run, e.g. {"bus GB/s", 310.5}
+  std::string note = {};                             // how it was done, where there was a choice
 };
 
 struct Report {

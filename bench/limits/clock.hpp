@@ -1,0 +1,34 @@
+// Samples of short pieces of work on the host's clock, without MPI.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "common/statistics.hpp"
+
+namespace bench {
+
+inline double now_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Effort {
+  int least = 20, most = 1000;  // samples
+  double microseconds = 60e3;   // about what a figure may cost between the two
+};
+
+// `once` does the work and returns its microseconds. Three times to warm up.
+template <class Once>
+Statistics sample(const Effort& effort, Once once) {
+  for (int i = 0; i < 3; ++i) once();
+  std::vector<double> samples;
+  const double start = now_us();
+  while (static_cast<int>(samples.size()) < effort.least ||
+         (static_cast<int>(samples.size()) < effort.most && now_us() - start < effort.microseconds)) {
+    samples.push_back(once());
+  }
+  return summarise(std::move(samples), true);
+}
+
+}  // namespace bench

@@ -1,0 +1,90 @@
+// The two devices of a bare measurement, a stream and an event on each, and work on one or both of them timed until its
+// event is seen complete by polling: what a message-passing library could do at best.
+//
+// With one device in the machine both sides are that one. Side 0 is driven by the calling thread, side 1 either by it
+// too or, where both must work at once, by a second thread. One object a program.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "gpu.hpp"
+
+namespace bench {
+
+class Devices {
+ public:
+  Devices();  // gpu::available()
+  ~Devices();
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+
+  bool same() const { return ordinal_[1] == ordinal_[0]; }
+  bool peer_access() const { return peer_access_; }
+  std::string describe() const;
+
+  void select(int side) const { gpu::select(ordinal_[static_cast<std::size_t>(side)]); }
+  gpu::Stream stream(int side) const { return streams_[static_cast<std::size_t>(side)]; }
+
+  // Microseconds from before `work` until what it put into the stream of `side` is complete.
+  template <class Work>
+  double timed(int side, Work work) const {
+    select(side);
+    const double start = now();
+    work();
+    finish(side);
+    return now() - start;
+  }
+  // The same for both sides at once: `work(side)` is called on a thread of each side.
+  double timed_both(const std::function<void(int side)>& work);
+  // Ends the second thread, which spins between two calls of timed_both; the next call starts it again.
+  void rest();
+
+ private:
+  static double now();
+  void finish(int side) const;
+  void partner();
+
+  std::array<int, 2> ordinal_{};
+  std::array<gpu::Stream, 2> streams_{};
+  std::array<gpu::Event, 2> events_{};
+  bool peer_access_ = false;
+
+  // A round: the caller publishes `work_` by raising `started_`; the partner answers in `ended_`.
+  const std::function<void(int)>* work_ = nullptr;
+  double partner_end_ = 0;
+  std::atomic<unsigned> started_{0}, ended_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// Device memory of one side, or pinned host memory; released with the object. `devices` outlives it.
+class Memory {
+ public:
+  Memory(const Devices& devices, int side, std::size_t bytes, gpu::Memory kind = gpu::Memory::kDevice)
+      : devices_(devices), side_(side) {
+    devices_.select(side_);
+    data_ = gpu::allocate(bytes, kind);
+  }
+  ~Memory() {
+    devices_.select(side_);
+    gpu::free(data_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  template <class T = void>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  const Devices& devices_;
+  const int side_;
+  void* data_;
+};
+
+}  // namespace bench

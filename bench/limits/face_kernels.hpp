@@ -1,0 +1,24 @@
+// The bare limit for the sets of floats of bench/faces.cpp: every kernel of limits/kernels.cu that fits, with several
+// block sizes, launched from the source's device and from the destination's; the best of all.
+#pragma once
+
+#include <string>
+
+#include "faces/shape.hpp"
+#include "limits/clock.hpp"
+#include "limits/devices.hpp"
+
+namespace bench {
+
+struct FaceLimit {
+  std::size_t bytes = 0;
+  Statistics best{};
+  std::string how;         // "pull, 16-byte words, 2 a thread, blocks of 256"
+  std::string difference;  // what came out wrong; empty when all was right
+};
+
+// From device 0 to device 1. `validate`: every float of the destination cube is compared after the best kernel ran.
+FaceLimit measure_face(const Devices& devices, Shape shape, int edge, int random_count, const Effort& effort,
+                       bool validate);
+
+}  // namespace bench
