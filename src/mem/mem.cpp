@@ -2,6 +2,7 @@
 
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
+#include "mem/cuda/ipc.hpp"
 
 namespace hr::mem {
 namespace detail {
@@ -112,6 +113,22 @@ Status free_like(const Location& like, void* address) {
   HR_CUDA(context->device(), memory_free, (reinterpret_cast<std::uintptr_t>(address)), "memory at %p", address);
   return kOk;
 }
+
+Status default_stream_idle(const Location& location, bool* idle) {
+  *idle = true;
+  if (!location.is_device()) return kOk;
+  cuda::Context* context = nullptr;
+  HR_TRY(cuda::Context::of(location, &context));
+  cuda::Current current(*context);
+  HR_TRY(current.status());
+  const cuda::Result result = cuda::driver().stream_query(cuda::legacy_stream());
+  *idle = result != cuda::kNotReady;
+  return *idle ? cuda::report(result, "stream_query", context->device(), "the default stream") : kOk;
+}
+
+void sweep_exports(void (*revoke)(int process, std::uint64_t allocation)) { cuda::sweep_exports(revoke); }
+bool any_exports() noexcept { return cuda::any_exports(); }
+void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::revoke_import(process, allocation); }
 
 bool cuda_available() {
   const cuda::Driver* driver = cuda::find_driver();

@@ -7,6 +7,7 @@
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/device_get.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -69,6 +70,7 @@ Status finalize() {
   if (the_engine == nullptr) return kOk;
   HR_TRY(process_buffer().flush());
   wait_until([] { return the_engine->busy.empty(); });
+  device_get::finalize();
   const Status status = transport::finalize();
   the_engine.reset();
   return status;

@@ -21,12 +21,12 @@ namespace hr::p2p {
 struct Unexpected {
   Envelope envelope;
   int from_proc = -1;
-  bool rendezvous = false;  // data still at the sender
-  bool wants_ack = false;   // synchronous eager
-  std::uint64_t sender_cookie = 0;
-  std::uint64_t remote_address = 0;
-  std::size_t bytes = 0;         // of the whole message
-  std::byte* payload = nullptr;  // eager data, in the same allocation as this record
+  bool rendezvous = false;          // data still at the sender
+  bool wants_ack = false;           // synchronous eager
+  std::uint64_t sender_cookie = 0;  // of an eager one
+  std::size_t bytes = 0;            // of the whole message
+  std::byte* payload = nullptr;     // eager data or the announcement, in the same allocation as this record
+  std::size_t payload_bytes = 0;
   Link order_link;
   Link bin_link;
 

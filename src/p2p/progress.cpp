@@ -55,6 +55,8 @@ constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kYieldsShared = 40;
+constexpr unsigned kLooksAlone = 1000;
+constexpr unsigned kLooksShared = 10;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
@@ -87,6 +89,11 @@ void remove_hook(ProgressHook hook, void* argument) {
 
 void begin_polled_wait() noexcept { ++polled_waits; }
 void end_polled_wait() noexcept { --polled_waits; }
+
+unsigned looks_before_progress() noexcept {
+  const Engine* state = engine();
+  return state == nullptr || state->oversubscribed ? kLooksShared : kLooksAlone;
+}
 
 void Backoff::pause(bool moved) {
   LibraryLock::yield();

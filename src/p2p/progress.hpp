@@ -24,6 +24,10 @@ void remove_hook(ProgressHook hook, void* argument);
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
+// How often a waiting loop may look at a word in shared memory before it must make progress on everything else: a
+// microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
+[[nodiscard]] unsigned looks_before_progress() noexcept;
+
 // Paces one waiting loop: call after each fruitless round.
 class Backoff {
  public:

@@ -2,6 +2,7 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -43,21 +44,20 @@ void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std
   queues.keep(message);
 }
 
-void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload) {
-  wire::Rts rts;
-  std::memcpy(&rts, payload, sizeof rts);
+void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload,
+                std::size_t payload_bytes) {
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) {
-    begin_rendezvous(*receive, {envelope, from, rts.sender_cookie, rts.address, bytes});
+    begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
     return;
   }
-  Unexpected* message = Unexpected::create(0);
+  Unexpected* message = Unexpected::create(payload_bytes);
   message->envelope = envelope;
   message->from_proc = from;
   message->bytes = bytes;
   message->rendezvous = true;
-  message->sender_cookie = rts.sender_cookie;
-  message->remote_address = rts.address;
+  message->payload_bytes = payload_bytes;
+  std::memcpy(message->payload, payload, payload_bytes);
   queues.keep(message);
 }
 
@@ -100,11 +100,17 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
                           &head.sender_cookie);
     }
     case Kind::kRts:
-      return arrive_rts(from, wire::envelope_of(header), header.words[2], payload);
+      return arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
     case Kind::kCts:
       return arrive_cts(from, header.words[2], payload);
     case Kind::kData:
       return arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
+    case Kind::kAsk:
+      return device_get::arrive_ask(from, request_of(header.words[2]));
+    case Kind::kReady:
+      return device_get::arrive_ready(from, header.words[2]);
+    case Kind::kRevoke:
+      return mem::forget_peer_memory(from, header.words[2]);
     case Kind::kSyncAck:
     case Kind::kDone:
       return complete(request_of(header.words[2]), Completion{});
@@ -113,8 +119,8 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
 
 void consume(Unexpected* message, Request& receive) {
   if (message->rendezvous) {
-    begin_rendezvous(receive, {message->envelope, message->from_proc, message->sender_cookie, message->remote_address,
-                               message->bytes});
+    begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
+                                              message->payload_bytes));
   } else {
     if (message->wants_ack)
       send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie), nullptr);

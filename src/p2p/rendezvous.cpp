@@ -1,15 +1,28 @@
 #include "p2p/rendezvous.hpp"
 
 #include <array>
+#include <cstring>
 
 #include "p2p/engine.hpp"
 
 namespace hr::p2p {
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kSingleCopy, &kStream};
 
 }  // namespace
+
+Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
+                             std::size_t payload_bytes) {
+  wire::Rts rts;
+  std::memcpy(&rts, payload, sizeof rts);
+  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.pending != 0};
+  if (payload_bytes > sizeof rts) {
+    announced.device_view = payload + sizeof rts;
+    announced.device_view_bytes = payload_bytes - sizeof rts;
+  }
+  return announced;
+}
 
 void begin_rendezvous(Request& receive, const Announcement& announced) {
   receive.phase_ = Request::Phase::kMoving;

@@ -21,6 +21,10 @@ struct Announcement {
   std::uint64_t sender_cookie = 0;
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
+  bool pending = false;              // to be asked for (wire::Kind::kAsk)
+  // Device memory that this process may read itself: a layout::cuda::PeerView, valid during begin().
+  const std::byte* device_view = nullptr;
+  std::size_t device_view_bytes = 0;
 };
 
 inline constexpr double kCannot = std::numeric_limits<double>::infinity();
@@ -32,9 +36,13 @@ struct Rendezvous {
 };
 
 extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
+extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
 extern const Rendezvous kSingleCopy;  // read the sender's memory
 extern const Rendezvous kStream;      // pieces through the transport
 
+// Of a ready-to-send message; borrows the payload.
+Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
+                             std::size_t payload_bytes);
 // A matched announcement meets its receive.
 void begin_rendezvous(Request& receive, const Announcement& announced);
 // A piece of a stream has arrived.

@@ -2,7 +2,9 @@
 // data follows by one of the rendezvous protocols.
 #include <cstring>
 
+#include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 
 namespace hr::p2p {
@@ -13,6 +15,12 @@ using wire::Kind;
 Envelope envelope_of(const Request& send) { return {send.context_, send.source_, send.tag_}; }
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
+
+// Device data that the receiver can fetch itself is announced whatever its size.
+bool goes_eagerly(const Peer& peer, const layout::View& data) {
+  if (data.packed > peer.eager_bytes) return false;
+  return data.where.is_host() || data.packed <= knobs().cuda_eager_bytes || !device_get::serves(peer, data);
+}
 
 // The data as one message; Status::again() when there is no room.
 Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
@@ -37,7 +45,8 @@ Status offer_eager_sync(Peer& peer, Request& send) {
 }
 
 Status offer_rendezvous(Peer& peer, Request& send) {
-  wire::Rts rts{cookie_of(send), 0};
+  if (device_get::serves(peer, send.view_)) return device_get::offer(peer, send, envelope_of(send));
+  wire::Rts rts{cookie_of(send), 0, 0};
   // Managed memory is not for another process to read.
   if (send.view_.contiguous && send.view_.where.is_host())
     rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
@@ -47,7 +56,7 @@ Status offer_rendezvous(Peer& peer, Request& send) {
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
-  const bool small = send.view_.packed <= peer.eager_bytes;
+  const bool small = goes_eagerly(peer, send.view_);
   const Status status = !small              ? offer_rendezvous(peer, send)
                         : send.synchronous_ ? offer_eager_sync(peer, send)
                                             : offer_eager(peer, send.view_, envelope_of(send));
@@ -106,7 +115,7 @@ Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mod
   if (mode == Mode::kStandard || mode == Mode::kReady) [[likely]] {
     Peer* peer = nullptr;
     HR_TRY(connected_peer(to_proc, &peer));
-    if (data.packed <= peer->eager_bytes && peer->queued.empty()) {
+    if (goes_eagerly(*peer, data) && peer->queued.empty()) {
       const Status status = offer_eager(*peer, data, envelope);
       if (!status.is_again()) [[likely]]
         return status;

@@ -4,7 +4,8 @@
 //   word 1: source rank (32) | tag (32)            envelope messages
 //           receiver's cookie (64)                 Data
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done
+//           sender's cookie (64)                   SyncAck, Cts, Done, Ask, Ready
+//           id of an allocation                    Revoke
 //           offset in the packed form              Data
 //
 // A cookie is the address of the Request in the process that made it up; it comes back unchanged.
@@ -21,10 +22,13 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,   // "ready to send": payload: Rts
-  kCts,   // "clear to send": payload: Cts
-  kData,  // payload: a piece of the packed form
-  kDone,  // the receiver has fetched the data itself
+  kRts,     // "ready to send": payload: Rts, and for device memory a description that layout/cuda reads
+  kCts,     // "clear to send": payload: Cts
+  kData,    // payload: a piece of the packed form
+  kDone,    // the receiver has fetched the data itself
+  kAsk,     // device data was announced before it was final: the receiver waits for kReady
+  kReady,   // it is final now
+  kRevoke,  // an allocation that this process may have mapped is gone
 };
 
 struct EagerSyncHead {
@@ -34,6 +38,7 @@ struct EagerSyncHead {
 struct Rts {
   std::uint64_t sender_cookie;
   std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
+  std::uint64_t pending;  // 1: work that the data depends on is under way on the sender's device; kAsk asks for kReady
 };
 
 struct Cts {

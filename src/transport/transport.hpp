@@ -34,6 +34,7 @@ struct Caps {
   std::size_t max_payload = 0;      // largest payload of one message
   std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
   bool remote_read = false;         // read_remote() may be called (its success is found out by doing)
+  bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   double latency_seconds = 0;       // of an inline message
   double bytes_per_second = 0;      // of a pipelined stream of chunks

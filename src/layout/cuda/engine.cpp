@@ -25,7 +25,7 @@ DeviceAddress device_address(const void* pointer) noexcept { return reinterpret_
 // piece has the phase of the first.
 std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::cuda::staging_piece() - kPhase); }
 
-// Takes the context, makes sure of its kernels, and runs `work(context, staging address, piece)` for each piece.
+// Takes the context, makes sure of its kernels, and runs `work(context, side, staging address, ...)` for each piece.
 // `launched` stays false, and nothing has been done, where there are no kernels.
 template <class Work>
 Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* launched, const Work& work) {
@@ -38,8 +38,10 @@ Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* 
   Staging staging;
   HR_TRY(staging.take(*context, piece + kPhase));
   const DeviceAddress packed = staging.address() + offset % kPhase;
+  SideShape side;
+  HR_TRY(side_of(view, *context, &side));
   for (std::size_t done = 0; done < bytes; done += piece) {
-    HR_TRY(work(*context, packed, done, std::min(piece, bytes - done), launched));
+    HR_TRY(work(*context, side, packed, done, std::min(piece, bytes - done), launched));
     if (!*launched) return kOk;
   }
   return context->synchronize("packing");
@@ -54,18 +56,22 @@ Status copy_staged(const View& from, Context& from_context, const View& to, Cont
   HR_TRY(outer.status());
   Staging packed;
   HR_TRY(packed.take(from_context, piece));
+  SideShape from_side;
+  HR_TRY(side_of(from, from_context, &from_side));
   Current current(to_context);
   HR_TRY(current.status());
   Staging arrived;
   HR_TRY(arrived.take(to_context, piece));
+  SideShape to_side;
+  HR_TRY(side_of(to, to_context, &to_side));
   for (std::size_t done = 0; done < bytes; done += piece) {
     const std::size_t length = std::min(piece, bytes - done);
     {
       Current packing(from_context);
       HR_TRY(packing.status());
       // `piece` is a multiple of the phase: each piece starts at remainder 0.
-      HR_TRY(launch_copy(from_context, SideSource::of(from), SideSource::packed(packed.address()), done, length,
-                         launched));
+      HR_TRY(launch_copy(from_context, from_context.stream(), from_side, packed_side(packed.address(), done), done,
+                         length, launched));
       if (!*launched) return kOk;
       HR_TRY(from_context.synchronize("packing"));
     }
@@ -73,7 +79,8 @@ Status copy_staged(const View& from, Context& from_context, const View& to, Cont
         to_context.device(), copy_peer_async,
         (arrived.address(), to_context.handle(), packed.address(), from_context.handle(), length, to_context.stream()),
         "%zu packed bytes from device %d", length, from_context.device());
-    HR_TRY(launch_copy(to_context, SideSource::packed(arrived.address()), SideSource::of(to), done, length, launched));
+    HR_TRY(launch_copy(to_context, to_context.stream(), packed_side(arrived.address(), done), to_side, done, length,
+                       launched));
     if (!*launched) return kOk;
     HR_TRY(to_context.synchronize("unpacking"));
   }
@@ -93,6 +100,13 @@ Status copy_through_host(const View& from, const View& to, std::size_t bytes) {
   return kOk;
 }
 
+// side_of() in a context that need not be current.
+Status in_context(const View& view, Context& context, SideShape* side) {
+  Current current(context);
+  HR_TRY(current.status());
+  return side_of(view, context, side);
+}
+
 // May one kernel touch both sides? Access to a peer's pool or VMM memory is for its owner to give, so it is not
 // assumed.
 bool reachable(Context& from_context, const View& to, Context& to_context) {
@@ -104,27 +118,31 @@ bool reachable(Context& from_context, const View& to, Context& to_context) {
 
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host) {
   bool launched = false;
-  HR_TRY(in_pieces(
-      from, offset, bytes, &launched,
-      [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
-        HR_TRY(launch_copy(context, SideSource::of(from), SideSource::packed(packed), offset + done, length, started));
-        if (!*started) return kOk;
-        HR_CUDA(context.device(), copy_async, (device_address(to_host + done), packed, length, context.stream()),
-                "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
-        return kOk;
-      }));
+  HR_TRY(in_pieces(from, offset, bytes, &launched,
+                   [&](Context& context, const SideShape& side, DeviceAddress packed, std::size_t done,
+                       std::size_t length, bool* started) {
+                     HR_TRY(launch_copy(context, context.stream(), side, packed_side(packed, offset + done),
+                                        offset + done, length, started));
+                     if (!*started) return kOk;
+                     HR_CUDA(context.device(), copy_async,
+                             (device_address(to_host + done), packed, length, context.stream()),
+                             "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
+                     return kOk;
+                   }));
   return launched ? kOk : pack_by_copy_engine(from, offset, bytes, to_host);
 }
 
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host) {
   bool launched = false;
-  HR_TRY(in_pieces(
-      to, offset, bytes, &launched,
-      [&](Context& context, DeviceAddress packed, std::size_t done, std::size_t length, bool* started) {
-        HR_CUDA(context.device(), copy_async, (packed, device_address(from_host + done), length, context.stream()),
-                "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
-        return launch_copy(context, SideSource::packed(packed), SideSource::of(to), offset + done, length, started);
-      }));
+  HR_TRY(in_pieces(to, offset, bytes, &launched,
+                   [&](Context& context, const SideShape& side, DeviceAddress packed, std::size_t done,
+                       std::size_t length, bool* started) {
+                     HR_CUDA(context.device(), copy_async,
+                             (packed, device_address(from_host + done), length, context.stream()),
+                             "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
+                     return launch_copy(context, context.stream(), packed_side(packed, offset + done), side,
+                                        offset + done, length, started);
+                   }));
   return launched ? kOk : unpack_by_copy_engine(to, offset, bytes, from_host);
 }
 
@@ -141,7 +159,11 @@ Status copy(const View& from, const View& to) {
     if (reachable(*from_context, to, *to_context)) {
       // On the sender's side: stores to a peer need not wait for an answer, loads do.
       HR_TRY(from_context->order_after(*to_context));
-      HR_TRY(launch_copy(*from_context, SideSource::of(from), SideSource::of(to), 0, bytes, &launched));
+      SideShape from_side;
+      SideShape to_side;
+      HR_TRY(side_of(from, *from_context, &from_side));
+      HR_TRY(in_context(to, *to_context, &to_side));
+      HR_TRY(launch_copy(*from_context, from_context->stream(), from_side, to_side, 0, bytes, &launched));
       if (launched) return from_context->synchronize("a copy");
     } else {
       HR_TRY(copy_staged(from, *from_context, to, *to_context, bytes, &launched));

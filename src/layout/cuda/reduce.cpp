@@ -213,8 +213,13 @@ ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& 
 
 Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& type, const Reduction& reduction,
                      bool* launched) {
-  *launched = false;
   ReduceKernel kernel = reduce_kernel(op, type, reduction);
+  return launch_reduce(context, context.stream(), kernel, launched);
+}
+
+Status launch_reduce(mem::cuda::Context& context, mem::cuda::StreamHandle stream, ReduceKernel& kernel,
+                     bool* launched) {
+  *launched = false;
   mem::cuda::FunctionHandle function = nullptr;
   HR_TRY(context.kernel(kernel.name, &function));
   if (function == nullptr) return kOk;
@@ -226,9 +231,30 @@ Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& 
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(context.multiprocessors()) * 4));
   void* parameters[] = {&kernel.arguments};
   HR_CUDA(context.device(), launch,
-          (function, blocks, 1, 1, kernels::kReduceThreads, 1, 1, 0, context.stream(), parameters, nullptr),
+          (function, blocks, 1, 1, kernels::kReduceThreads, 1, 1, 0, stream, parameters, nullptr),
           "kernel %s, %llu elements", kernel.name, static_cast<unsigned long long>(kernel.arguments.count));
   return kOk;
+}
+
+Status apply(const Op& op, const View& in, const View& inout, bool* done) {
+  *done = false;
+  if (!can_reduce(op, *inout.type)) return kOk;
+  mem::cuda::Context* context = nullptr;
+  mem::cuda::Context* other = nullptr;
+  HR_TRY(mem::cuda::Context::of(inout.where, &context));
+  HR_TRY(mem::cuda::Context::of(in.where, &other));
+  if (context != other) return kOk;
+  const mem::cuda::Current current(*context);
+  HR_TRY(current.status());
+  Reduction reduction;
+  reduction.inputs[0] = reinterpret_cast<std::uintptr_t>(in.address);
+  reduction.inputs[1] = reinterpret_cast<std::uintptr_t>(inout.address);
+  reduction.ninputs = 2;
+  reduction.outputs[0] = reduction.inputs[1];
+  reduction.noutputs = 1;
+  reduction.count = inout.count;
+  HR_TRY(launch_reduce(*context, op, *inout.type, reduction, done));
+  return *done ? context->synchronize("a reduction") : kOk;
 }
 
 }  // namespace hr::layout::cuda

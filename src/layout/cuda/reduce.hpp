@@ -8,6 +8,7 @@
 #include "base/status.hpp"
 #include "layout/datatype.hpp"
 #include "layout/op.hpp"
+#include "layout/view.hpp"
 #include "mem/cuda/context.hpp"
 #include "reduce_arguments.hpp"
 
@@ -41,9 +42,16 @@ struct ReduceKernel {
 // can_reduce(op, type) holds.
 [[nodiscard]] ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept;
 
+// inout[i] = in[i] op inout[i], as apply() does it, for two views of as many elements of one type that are both on
+// devices; complete on return. `done` stays false, and nothing has happened, where no kernel can do it: the caller goes
+// through host memory.
+Status apply(const Op& op, const View& in, const View& inout, bool* done);
+
 // One kernel on the context's stream; does not wait. `launched` stays false where the context has no kernels. The
 // context must be current. can_reduce(op, type) holds.
 Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& type, const Reduction& reduction,
                      bool* launched);
+// The same of what reduce_kernel() made, on any stream of the context.
+Status launch_reduce(mem::cuda::Context& context, mem::cuda::StreamHandle stream, ReduceKernel& kernel, bool* launched);
 
 }  // namespace hr::layout::cuda

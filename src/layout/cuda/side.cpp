@@ -26,38 +26,27 @@ Divisor divisor(std::uint64_t value) noexcept {
   return made;
 }
 
-// The widest access that both the layout and the address allow.
-unsigned width_of(const Shape& shape, const std::byte* address) noexcept {
-  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(address) | shape.unit;
-  return static_cast<unsigned>(bits & -bits);
+// The widest access at addresses and distances that are multiples of `bits`' lowest set bit.
+std::uint32_t widest(std::uint64_t bits) noexcept {
+  bits |= 16;
+  return static_cast<std::uint32_t>(bits & -bits);
 }
 
-void fill_linear(mem::cuda::DeviceAddress address, std::size_t first, unsigned width, Side* side) noexcept {
-  side->ndims = -1;
-  side->origin = first / width;
-  side->address = address - first % width;
-}
-
-Status fill_side(const View& view, const Shape& shape, mem::cuda::Context& context, unsigned width, Side* side) {
-  const auto base = reinterpret_cast<std::uintptr_t>(view.address);
-  side->pattern = divisor(static_cast<std::uint64_t>(shape.pattern) / width);
+void fill(const SideShape& shape, std::size_t first, unsigned width, Side* side) noexcept {
   side->ndims = shape.ndims;
-  for (int d = 0; d < shape.ndims; ++d) {
-    const Dim& dim = shape.dims[shape.ndims - 1 - d];
-    side->dims[d] = {divisor(static_cast<std::uint64_t>(dim.count)), dim.stride};
+  if (shape.linear()) {
+    // The address of the element that holds packed byte `first`: always inside of the allocation.
+    side->origin = first / width;
+    side->address = shape.address + (first - shape.first) - first % width;
+    return;
   }
-  if (shape.form != Form::kBlocks) {
-    side->address = base + static_cast<std::uint64_t>(shape.offset);
-    return kOk;
-  }
-  BlockList::Resident list;
-  HR_TRY(BlockList::of(*shape.layout, context, &list));
-  side->address = base + static_cast<std::uint64_t>(shape.layout->blocks[0].offset);
-  side->blocks = list.blocks;
-  side->index = list.index;
-  side->index_shift = list.index_shift;
-  side->block_elements = divisor(static_cast<std::uint64_t>(shape.layout->uniform) / width);
-  return kOk;
+  side->address = shape.address;
+  side->pattern = divisor(shape.pattern / width);
+  for (int d = 0; d < shape.ndims; ++d) side->dims[d] = {divisor(shape.dims[d].count), shape.dims[d].stride};
+  side->blocks = shape.blocks;
+  side->index = shape.index;
+  side->index_shift = static_cast<std::uint32_t>(shape.index_shift);
+  side->block_elements = divisor(shape.uniform / width);
 }
 
 struct Kernel {
@@ -69,19 +58,55 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-Status launch_copy(mem::cuda::Context& context, const SideSource& from, const SideSource& to, std::size_t first,
-                   std::size_t bytes, bool* launched) {
+Status side_of(const View& view, mem::cuda::Context& context, SideShape* side) {
   static_assert(kMaxShapeDims == kernels::kSideDims);
-  *launched = false;
-  unsigned width = 16;
-  Shape shapes[2];
-  const SideSource* sources[2] = {&from, &to};
-  for (int i = 0; i < 2; ++i) {
-    if (const View* view = sources[i]->view; view != nullptr) {
-      shapes[i] = shape_of(view->type->layout(), view->count);
-      width = std::min(width, width_of(shapes[i], view->address));
-    }
+  *side = SideShape{};
+  if (view.contiguous) {
+    side->address = reinterpret_cast<std::uintptr_t>(view.data());
+    side->unit = widest(side->address);
+    return kOk;
   }
+  const Shape shape = shape_of(view.type->layout(), view.count);
+  const auto base = reinterpret_cast<std::uintptr_t>(view.address);
+  side->unit = widest(base | shape.unit);
+  side->total = static_cast<std::uint64_t>(shape.total);
+  side->pattern = static_cast<std::uint64_t>(shape.pattern);
+  side->ndims = shape.ndims;
+  for (int d = 0; d < shape.ndims; ++d) {
+    const Dim& dim = shape.dims[shape.ndims - 1 - d];
+    side->dims[d] = {static_cast<std::uint64_t>(dim.count), dim.stride};
+  }
+  if (shape.form != Form::kBlocks) {
+    side->address = base + static_cast<std::uint64_t>(shape.offset);
+    return kOk;
+  }
+  BlockList::Resident list;
+  HR_TRY(BlockList::of(*shape.layout, context, &list));
+  side->address = base + static_cast<std::uint64_t>(shape.layout->blocks[0].offset);
+  side->uniform = static_cast<std::uint64_t>(shape.layout->uniform);
+  side->blocks = list.blocks;
+  side->index = list.index;
+  side->index_shift = list.index_shift;
+  return kOk;
+}
+
+SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexcept {
+  SideShape side;
+  side.address = address;
+  side.first = first;
+  side.unit = widest(address - first);
+  return side;
+}
+
+bool has_copy_kernels(mem::cuda::Context& context) {
+  mem::cuda::FunctionHandle function = nullptr;
+  return context.kernel(kKernels[0].name, &function).ok() && function != nullptr;
+}
+
+Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
+                   const SideShape& to, std::size_t first, std::size_t bytes, bool* launched) {
+  *launched = false;
+  const unsigned width = std::min(from.unit, to.unit);
   const Kernel& kernel = kKernels[std::countr_zero(width)];
   mem::cuda::FunctionHandle function = nullptr;
   HR_TRY(context.kernel(kernel.name, &function));
@@ -90,23 +115,17 @@ Status launch_copy(mem::cuda::Context& context, const SideSource& from, const Si
   CopyArguments args{};
   args.first = first;
   args.last = first + bytes;
-  Side* sides[2] = {&args.from, &args.to};
-  for (int i = 0; i < 2; ++i) {
-    if (sources[i]->view == nullptr) {
-      fill_linear(sources[i]->address, first, width, sides[i]);
-    } else {
-      HR_TRY(fill_side(*sources[i]->view, shapes[i], context, width, sides[i]));
-      if (static_cast<std::uint64_t>(shapes[i].total) / width >= kNarrowElements) args.wide = 1;
-    }
-  }
+  fill(from, first, width, &args.from);
+  fill(to, first, width, &args.to);
+  if (std::max(from.total, to.total) / width >= kNarrowElements) args.wide = 1;
   const std::uint64_t elements = bytes / width + 2;
   const std::uint64_t wanted = (elements + kernels::kCopyThreads - 1) / kernels::kCopyThreads;
   const auto blocks =
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(context.multiprocessors()) * 8));
   void* parameters[] = {&args};
   HR_CUDA(context.device(), launch,
-          (function, blocks, 1, 1, kernels::kCopyThreads, 1, 1, 0, context.stream(), parameters, nullptr),
-          "kernel %s, %zu bytes", kernel.name, bytes);
+          (function, blocks, 1, 1, kernels::kCopyThreads, 1, 1, 0, stream, parameters, nullptr), "kernel %s, %zu bytes",
+          kernel.name, bytes);
   *launched = true;
   return kOk;
 }

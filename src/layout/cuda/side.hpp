@@ -1,4 +1,4 @@
-// What the copy kernels are told about a view, and the launch itself.
+// What the copy kernels are told about the two sides of a copy, and the launch itself.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,42 @@
 
 namespace hr::layout::cuda {
 
-// One side of a copy: a view, or the packed form itself at `address` (of packed byte `first`; the address must have
-// the remainder of `first` modulo 16).
-struct SideSource {
-  const View* view = nullptr;
-  mem::cuda::DeviceAddress address = 0;
-  static SideSource of(const View& view) noexcept { return {&view, 0}; }
-  static SideSource packed(mem::cuda::DeviceAddress address) noexcept { return {nullptr, address}; }
+// One side of a copy: where the n-th byte of the packed form lies. Numbers only, trivially copyable: it may travel to
+// another process, which moves the three addresses to where it has mapped them. Borrows what they point to.
+struct SideShape {
+  static constexpr std::int32_t kLinear = -1;
+
+  std::uint64_t address = 0;  // linear: of packed byte `first`; else of the first run, or what block offsets count from
+  std::uint64_t first = 0;    // linear only
+  std::uint32_t unit = 16;    // widest access in bytes, a power of two
+  std::int32_t ndims = kLinear;
+  // The rest means nothing for a linear side.
+  std::uint64_t total = 0;    // packed bytes
+  std::uint64_t pattern = 0;  // packed bytes of one pattern
+  std::uint64_t uniform = 0;  // bytes of each block where they are equal
+  std::uint64_t blocks = 0;   // BlockList::Resident; 0: the pattern is one run
+  std::uint64_t index = 0;
+  std::uint64_t index_shift = 0;
+  struct {
+    std::uint64_t count;
+    std::int64_t stride;            // bytes
+  } dims[kernels::kSideDims] = {};  // innermost first
+
+  [[nodiscard]] bool linear() const noexcept { return ndims == kLinear; }
 };
 
-// Moves packed bytes [first, first + bytes) from one side to the other by one kernel on the context's stream; does not
-// wait. `launched` stays false where the context has no kernels. The context must be current.
-Status launch_copy(mem::cuda::Context& context, const SideSource& from, const SideSource& to, std::size_t first,
-                   std::size_t bytes, bool* launched);
+// The side of a view on the device of `context`, which must be current (a block list is copied to it at first use).
+Status side_of(const View& view, mem::cuda::Context& context, SideShape* side);
+// The packed form itself, of which byte `first` lies at `address`. Accesses are wide where the address has the
+// remainder of `first` modulo 16. The address may also be of host memory known to the driver.
+SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexcept;
+
+// Whether launch_copy() works there. The context must be current.
+[[nodiscard]] bool has_copy_kernels(mem::cuda::Context& context);
+
+// Moves packed bytes [first, first + bytes) from one side to the other by one kernel on a stream of the context, which
+// must be current; does not wait. `launched` stays false where the context has no kernels.
+Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
+                   const SideShape& to, std::size_t first, std::size_t bytes, bool* launched);
 
 }  // namespace hr::layout::cuda

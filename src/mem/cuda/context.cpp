@@ -6,6 +6,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "mem/cuda/ipc.hpp"
 
 extern "C" const unsigned char headrace_fatbin[];
 
@@ -156,6 +157,34 @@ Status Context::order_after(Context& other) {
   return kOk;
 }
 
+Status Context::lane(int key, StreamHandle* stream) {
+  constexpr std::size_t kLanes = 4;
+  const std::size_t index = static_cast<std::size_t>(key) % kLanes;
+  if (lanes_.empty()) lanes_.resize(kLanes, nullptr);
+  if (lanes_[index] == nullptr) HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault), "for transfers");
+  *stream = lanes_[index];
+  return kOk;
+}
+
+Status Context::take_event(EventHandle* event) {
+  if (free_events_.empty()) {
+    HR_CUDA(device_, event_create, (event, kEventDisableTiming), "for transfers");
+    return kOk;
+  }
+  *event = free_events_.back();
+  free_events_.pop_back();
+  return kOk;
+}
+
+void Context::give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept {
+  for (const auto& known : contexts) {
+    if (known->handle_ == context && known->id_ == id) {
+      known->free_events_.push_back(event);
+      return;
+    }
+  }
+}
+
 Status Context::synchronize(const char* what) {
   HR_CUDA(device_, stream_synchronize, (stream_), "waiting for %s", what);
   return kOk;
@@ -168,6 +197,10 @@ void Context::release() noexcept {
     // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
+    for (const EventHandle event : free_events_) (void)driver().event_destroy(event);
+    for (const StreamHandle lane : lanes_) {
+      if (lane != nullptr) (void)driver().stream_destroy(lane);
+    }
     (void)driver().event_destroy(event_);
     (void)driver().stream_destroy(stream_);
     ContextHandle popped = nullptr;
@@ -240,6 +273,7 @@ std::size_t staging_piece() noexcept {
 }
 
 Status release_contexts() {
+  release_ipc();
   for (const auto& context : contexts) context->release();
   contexts.clear();
   return kOk;

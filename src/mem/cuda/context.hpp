@@ -1,7 +1,7 @@
-// Context: what we keep in a CUDA context that owns buffers: one stream, our kernels, staging memory.
+// Context: what we keep in a CUDA context that owns buffers: streams, events, our kernels, staging memory.
 //
 // No context is ever created by us: a Context is made for one that the program has, when its memory is first used.
-// The stream is a blocking one (flags 0), so that work on the legacy default stream before a call is ordered before
+// The streams are blocking ones (flags 0), so that work on the legacy default stream before a call is ordered before
 // ours, and ours before what comes after.
 //
 // Owner: the table in context.cpp, until release_contexts() (MPI_Finalize) or until the program is found to have
@@ -31,6 +31,14 @@ class Context {
   [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
+
+  // A stream of the same kind as stream() for transfers that need not wait for one another; `key` chooses among a few.
+  // The context must be current.
+  Status lane(int key, StreamHandle* stream);
+
+  // An event from the context's free list, and back to it (if the context is still there). For Ticket.
+  Status take_event(EventHandle* event);
+  static void give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
 
   // A kernel of the embedded image, loaded at first use. nullptr when the library was built without kernels, the
   // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path.
@@ -77,6 +85,8 @@ class Context {
   ModuleHandle module_ = nullptr;
   std::vector<std::pair<const char*, FunctionHandle>> kernels_;
   std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
+  std::vector<StreamHandle> lanes_;
+  std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;
 };

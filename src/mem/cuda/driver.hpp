@@ -21,6 +21,11 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 
+// CUipcMemHandle: what another process opens an allocation with.
+struct IpcHandle {
+  unsigned char bytes[64];
+};
+
 // The result codes that we tell apart.
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotInitialized = 3;
@@ -29,6 +34,7 @@ inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kInvalidImage = 200;
 inline constexpr Result kNoBinaryForGpu = 209;
+inline constexpr Result kNotReady = 600;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 
 inline constexpr int kAttributeContext = 1;
@@ -48,6 +54,8 @@ inline constexpr int kDeviceConcurrentManagedAccess = 89;
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kIpcLazyPeerAccess = 1;
+inline constexpr unsigned kHostRegisterPortable = 1;
 inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{1}); }
 
 // X(member, symbol, parameters): every function returns a Result.
@@ -80,6 +88,13 @@ inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHan
   X(event_create, cuEventCreate, (EventHandle*, unsigned flags))                                                 \
   X(event_destroy, cuEventDestroy_v2, (EventHandle))                                                             \
   X(event_record, cuEventRecord, (EventHandle, StreamHandle))                                                    \
+  X(event_query, cuEventQuery, (EventHandle))                                                                    \
+  X(stream_query, cuStreamQuery, (StreamHandle))                                                                 \
+  X(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned flags))                                   \
+  X(host_unregister, cuMemHostUnregister, (void*))                                                               \
+  X(ipc_get_handle, cuIpcGetMemHandle, (IpcHandle*, DeviceAddress))                                              \
+  X(ipc_open_handle, cuIpcOpenMemHandle_v2, (DeviceAddress*, IpcHandle, unsigned flags))                         \
+  X(ipc_close_handle, cuIpcCloseMemHandle, (DeviceAddress))                                                      \
   X(module_load, cuModuleLoadData, (ModuleHandle*, const void* image))                                           \
   X(module_unload, cuModuleUnload, (ModuleHandle))                                                               \
   X(module_function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char* name))                     \

@@ -50,6 +50,7 @@ class Shm final : public Transport {
             .max_payload = segment_.payload_bytes() / 2,
             .chunk_bytes = segment_.payload_bytes() / 8,
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
+            .same_node = true,
             .same_address_space = false,
             .latency_seconds = 150e-9,
             .bytes_per_second = 8e9};

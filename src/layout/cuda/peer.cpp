@@ -1,0 +1,89 @@
+#include "layout/cuda/peer.hpp"
+
+namespace hr::layout::cuda {
+
+using mem::cuda::Context;
+using mem::cuda::Current;
+using mem::cuda::Export;
+
+Status announce(const View& view, int process, PeerView* announced) {
+  HR_TRY(mem::cuda::export_to(process, view.where, &announced->data));
+  announced->list.id = 0;
+  announced->contiguous = view.contiguous ? 1 : 0;
+  if (view.contiguous) {
+    announced->address = reinterpret_cast<std::uintptr_t>(view.data());
+    return kOk;
+  }
+  Context* context = nullptr;
+  HR_TRY(Context::of(view.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  HR_TRY(side_of(view, *context, &announced->side));
+  if (announced->side.blocks == 0) return kOk;
+  mem::Location list;
+  HR_TRY(mem::classify(reinterpret_cast<const void*>(announced->side.blocks), &list));
+  return mem::cuda::export_to(process, list, &announced->list);
+}
+
+Status PeerCopy::map(Context& context, int process, const Export& what, std::size_t slot, std::uint64_t* moved_by) {
+  HR_TRY(mem::cuda::map_import(context, process, what, &mappings_[slot]));
+  *moved_by = mem::cuda::base_of(*mappings_[slot]) - what.base;
+  return kOk;
+}
+
+Status PeerCopy::prepare(const PeerView& from, int process, const View& to) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(to.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  if ((from.contiguous == 0 || !to.contiguous) && !has_copy_kernels(*context)) {
+    return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context->device());
+  }
+  process_ = process;
+  std::uint64_t moved_by = 0;
+  HR_TRY(map(*context, process, from.data, 0, &moved_by));
+  source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
+  source_.address += moved_by;
+  if (source_.linear() || from.list.id == 0) return kOk;
+  HR_TRY(map(*context, process, from.list, 1, &moved_by));
+  source_.blocks += moved_by;
+  source_.index += moved_by;
+  return kOk;
+}
+
+Status PeerCopy::start(const View& to, std::size_t bytes) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(to.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context->lane(process_, &stream));
+  if (source_.linear() && to.contiguous) {
+    HR_CUDA(context->device(), copy_async,
+            (reinterpret_cast<std::uintptr_t>(to.data()), source_.address, bytes, stream),
+            "%zu bytes from rank %d to %p", bytes, process_, static_cast<void*>(to.data()));
+  } else {
+    SideShape target;
+    HR_TRY(side_of(to, *context, &target));
+    bool launched = false;
+    HR_TRY(launch_copy(*context, stream, source_, target, 0, bytes, &launched));
+  }
+  return ticket_.record(*context, stream);
+}
+
+Status PeerCopy::poll(bool* done) {
+  const Status status = ticket_.poll("a copy from another process", done);
+  if (*done) unpin();
+  return status;
+}
+
+void PeerCopy::unpin() noexcept {
+  for (mem::cuda::Mapping*& mapping : mappings_) {
+    if (mapping != nullptr) mem::cuda::unpin(mapping);
+    mapping = nullptr;
+  }
+}
+
+PeerCopy::~PeerCopy() { unpin(); }
+
+}  // namespace hr::layout::cuda

@@ -1,0 +1,61 @@
+// Copies from a view in another process straight into a view in this one: one copy or one kernel, run here.
+//
+// The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
+// Owner: a PeerCopy belongs to whoever started it and must stay until poll() has said that it is done (the mappings
+// it uses are pinned until then). Threads: library lock.
+#pragma once
+
+#include <cstddef>
+
+#include "base/status.hpp"
+#include "layout/cuda/side.hpp"
+#include "layout/view.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "mem/cuda/ticket.hpp"
+
+namespace hr::layout::cuda {
+
+// A view for other processes. Trivially copyable. A contiguous one needs kContiguousBytes of it only.
+struct PeerView {
+  mem::cuda::Export data;
+  std::uint64_t address = 0;     // contiguous: of the data, in its owner
+  std::uint64_t contiguous = 1;  // 0: what follows counts
+  SideShape side;
+  mem::cuda::Export list;  // memory of the block list, where there is one
+
+  static const std::size_t kContiguousBytes;
+  [[nodiscard]] std::size_t wire_bytes() const noexcept {
+    return contiguous != 0 ? kContiguousBytes : sizeof(PeerView);
+  }
+};
+inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, side);
+
+// MPI_ERR_UNSUPPORTED_OPERATION where the memory has no IPC handle.
+Status announce(const View& view, int process, PeerView* announced);
+
+class PeerCopy {
+ public:
+  PeerCopy() = default;
+  ~PeerCopy();
+  PeerCopy(const PeerCopy&) = delete;
+  PeerCopy& operator=(const PeerCopy&) = delete;
+
+  // Maps the memory. `to` is on a device or managed. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped or, for
+  // derived types, this library has no kernels.
+  Status prepare(const PeerView& from, int process, const View& to);
+  // Starts moving the first `bytes` packed bytes of what was prepared; does not wait.
+  Status start(const View& to, std::size_t bytes);
+  Status poll(bool* done);
+
+ private:
+  Status map(mem::cuda::Context& context, int process, const mem::cuda::Export& what, std::size_t slot,
+             std::uint64_t* moved_by);
+  void unpin() noexcept;
+
+  mem::cuda::Mapping* mappings_[2] = {};  // data, block list
+  SideShape source_;                      // as mapped here
+  int process_ = -1;
+  mem::cuda::Ticket ticket_;
+};
+
+}  // namespace hr::layout::cuda

@@ -1,0 +1,214 @@
+#include "p2p/device_get.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "layout/cuda/peer.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace device_get {
+namespace {
+
+using layout::cuda::PeerCopy;
+using layout::cuda::PeerView;
+
+// A message of some process, named as in its announcement.
+struct MessageName {
+  int proc;
+  std::uint64_t cookie;
+  bool operator==(const MessageName&) const = default;
+};
+
+// A receive whose data this process fetches.
+struct Get {
+  Request* receive;
+  MessageName message;
+  PeerCopy copy;
+  bool waits;  // not started: the sender's data is not final
+};
+
+// A send of this process whose receiver waits for the data to become final.
+struct Unready {
+  MessageName message;  // the receiver, and our cookie
+  mem::Location where;
+};
+
+std::vector<std::unique_ptr<Get>> gets;
+std::vector<std::unique_ptr<Get>> free_gets;
+std::vector<Unready> unready;
+double next_sweep = 0;
+
+constexpr double kSweepSeconds = 200e-6;
+
+bool advance(void*);
+
+// One polled wait for as long as anything is under way: a device rings no doorbell.
+void under_way(bool any) {
+  static bool counted = false;
+  if (any == counted) return;
+  (any ? begin_polled_wait : end_polled_wait)();
+  counted = any;
+}
+
+void watch() {
+  add_hook(&advance, nullptr);
+  under_way(!gets.empty() || !unready.empty());
+}
+
+void end(Get& get, Status status) {
+  send_answer(get.message.proc, wire::answer(wire::Kind::kDone, get.message.cookie), nullptr);
+  finish_rendezvous(*get.receive, status);
+}
+
+bool poll_gets() {
+  bool moved = false;
+  for (std::size_t i = 0; i < gets.size();) {
+    Get& get = *gets[i];
+    bool done = false;
+    const Status status = get.waits ? kOk : get.copy.poll(&done);
+    if (!done) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    std::unique_ptr<Get> ended = std::move(gets[i]);
+    gets.erase(gets.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*ended, status);
+    free_gets.push_back(std::move(ended));
+  }
+  return moved;
+}
+
+bool poll_unready() {
+  bool moved = false;
+  for (std::size_t i = 0; i < unready.size();) {
+    bool idle = false;
+    // A device in an error state: the receiver's copy reports it.
+    const Status status = mem::default_stream_idle(unready[i].where, &idle);
+    if (status.ok() && !idle) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    const MessageName message = unready[i].message;
+    unready.erase(unready.begin() + static_cast<std::ptrdiff_t>(i));
+    send_answer(message.proc, wire::answer(wire::Kind::kReady, message.cookie), nullptr);
+  }
+  return moved;
+}
+
+void revoke(int process, std::uint64_t allocation) {
+  send_answer(process, wire::answer(wire::Kind::kRevoke, allocation), nullptr);
+}
+
+bool advance(void*) {
+  bool moved = false;
+  if (!gets.empty()) moved |= poll_gets();
+  if (!unready.empty()) moved |= poll_unready();
+  if (const double now = now_seconds(); now >= next_sweep) {
+    next_sweep = now + kSweepSeconds;
+    mem::sweep_exports(&revoke);
+  }
+  under_way(!gets.empty() || !unready.empty());
+  if (gets.empty() && unready.empty() && !mem::any_exports()) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
+  if (announced.device_view == nullptr || receive.view_.where.is_host() || receive.total_ == 0) return kCannot;
+  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kCannot : 0.0;
+}
+
+std::unique_ptr<Get> take_get() {
+  if (free_gets.empty()) return std::make_unique<Get>();
+  std::unique_ptr<Get> get = std::move(free_gets.back());
+  free_gets.pop_back();
+  return get;
+}
+
+Status begin(const Announcement& announced, Request& receive) {
+  PeerView from;
+  std::memcpy(static_cast<void*>(&from), announced.device_view, announced.device_view_bytes);
+  std::unique_ptr<Get> get = take_get();
+  get->receive = &receive;
+  get->message = {announced.from_proc, announced.sender_cookie};
+  get->waits = announced.pending;
+  HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
+  if (get->waits) {
+    send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie), nullptr);
+  } else {
+    HR_TRY(get->copy.start(receive.view_, receive.total_));
+  }
+  gets.push_back(std::move(get));
+  watch();
+  return kOk;
+}
+
+}  // namespace
+
+bool serves(const Peer& peer, const layout::View& data) noexcept {
+  // Pool and VMM memory has no context (mem::Location).
+  return data.where.is_device() && data.where.context != nullptr && data.packed != 0 && peer.caps.same_node &&
+         knobs().cuda_ipc != CudaIpcChoice::kOff;
+}
+
+Status offer(Peer& peer, Request& send, const Envelope& envelope) {
+  struct {
+    wire::Rts rts;
+    PeerView view;
+  } message;
+  static_assert(sizeof message == sizeof(wire::Rts) + sizeof(PeerView));
+  message.rts = {reinterpret_cast<std::uint64_t>(&send), 0, 0};
+  std::size_t bytes = sizeof message.rts;
+  bool idle = true;
+  const Status described = layout::cuda::announce(send.view_, peer.proc, &message.view);
+  if (described.ok()) {
+    bytes += message.view.wire_bytes();
+    HR_TRY(mem::default_stream_idle(send.view_.where, &idle));
+    message.rts.pending = idle ? 0 : 1;
+  } else if (described.errc() != Errc::kUnsupportedOperation) {
+    return described;
+  }
+  HR_TRY(peer.transport->send(peer.proc, wire::envelope(wire::Kind::kRts, envelope, send.view_.packed), &message.rts,
+                              bytes));
+  if (described.ok()) watch();
+  return kOk;
+}
+
+void arrive_ask(int from_proc, Request& send) {
+  unready.push_back({{from_proc, reinterpret_cast<std::uint64_t>(&send)}, send.view_.where});
+  watch();
+}
+
+void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
+  const MessageName message{from_proc, sender_cookie};
+  const auto found = std::find_if(gets.begin(), gets.end(), [&](const auto& get) { return get->message == message; });
+  if (found == gets.end()) return;  // it failed meanwhile
+  Get& get = **found;
+  get.waits = false;
+  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
+  if (status.ok()) return;
+  const std::unique_ptr<Get> ended = std::move(*found);
+  gets.erase(found);
+  end(*ended, status);
+}
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  gets.clear();
+  free_gets.clear();
+  unready.clear();
+  under_way(false);
+}
+
+}  // namespace device_get
+
+const Rendezvous kDeviceGet{"device_get", device_get::probe, device_get::begin};
+
+}  // namespace hr::p2p

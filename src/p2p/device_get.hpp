@@ -1,0 +1,29 @@
+// Device get: a message between the memories of GPUs of a node. The sender announces its view; the receiver maps the
+// memory and moves the data by one copy or one kernel on its own GPU, from layout to layout.
+//
+// Order: what the sender's program has put on its default stream must be done before the data is read. Where it is not,
+// the message is announced all the same (messages match in the order sent), and the receiver asks to be told.
+// Progress: a hook polls the copies under way, the sends that were asked for, and now and then whether memory that was
+// given out has been freed. Nothing here waits.
+// Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+
+#include "p2p/engine.hpp"
+
+namespace hr::p2p::device_get {
+
+// True when a message from this view to this peer may be announced for fetching.
+[[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
+// Sends the announcement; Status::again() when the transport has no room.
+Status offer(Peer& peer, Request& send, const Envelope& envelope);
+// kAsk from the receiver of a send of this process.
+void arrive_ask(int from_proc, Request& send);
+// kReady from a sender.
+void arrive_ready(int from_proc, std::uint64_t sender_cookie);
+
+// Forgets everything; nothing is under way any more.
+void finalize();
+
+}  // namespace hr::p2p::device_get
