@@ -28,6 +28,11 @@ Layout make_layout(const Settings& settings, const Exchange& exchange, Endpoint:
   return Layout(exchange, random, receive);
 }
 
+int device_of(const Exchange& exchange, Endpoint::Side side) {
+  const int planned = side == Endpoint::Side::kSend ? exchange.send_device : exchange.receive_device;
+  return planned >= 0 ? planned : std::max(gpu::device(), 0);
+}
+
 std::span<const std::byte> bytes_of(const std::vector<unsigned char>& buffer) {
   return std::as_bytes(std::span(buffer));
 }
@@ -39,7 +44,7 @@ Endpoint::Endpoint(const Settings& settings, const Exchange& exchange, Side side
       side_(side),
       layout_(make_layout(settings, exchange, side)),
       memory_(layout_.span(), side == Side::kSend ? exchange.send_memory : exchange.receive_memory,
-              gpu::device() < 0 ? 0 : gpu::device()),
+              device_of(exchange, side)),
       expected_(layout_.span(), side == Side::kSend ? kSenderGap : kReceiverGap) {
   const std::vector<unsigned char> message = message_of(settings, exchange);
   if (side == Side::kReceive) memory_.write(bytes_of(expected_));
@@ -158,8 +163,9 @@ void Endpoint::check_buffer() const {
   check::fail(__FILE__, __LINE__,
               "exchange " + std::to_string(exchange_.index) + ", " +
                   (side_ == Side::kSend ? "send buffer" : "receive buffer") + " of " +
-                  hr::test::name_of(memory_.kind()) + " memory, layout " + layout_.name() + ": " +
-                  std::to_string(wrong) + " of " + std::to_string(found.size()) + " bytes are wrong, the first at " +
+                  hr::test::name_of(memory_.kind()) + " memory of device " + std::to_string(memory_.device()) +
+                  ", layout " + layout_.name() + ": " + std::to_string(wrong) + " of " + std::to_string(found.size()) +
+                  " bytes are wrong, the first at " +
                   std::to_string(static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(layout_.origin())) +
                   " is " + hex(std::to_integer<unsigned>(found[at])) + ", not " + hex(expected_[at]) + " (gaps are " +
                   hex(side_ == Side::kSend ? kSenderGap : kReceiverGap) + "); message of " +

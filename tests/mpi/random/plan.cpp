@@ -58,6 +58,11 @@ Exchange draw_exchange(const Settings& settings, int ranks, int index, bool wild
   };
   exchange.send_memory = kind();
   exchange.receive_memory = kind();
+  const auto device = [&] {
+    return settings.devices > 0 && chance(random, 50) ? draw(random, 0, settings.devices - 1) : -1;
+  };
+  exchange.send_device = device();
+  exchange.receive_device = device();
   // A blocking send to oneself, or to one who has not begun to receive, would never end.
   const bool may_block = !wild && exchange.source != exchange.target;
   exchange.send = static_cast<SendHow>(

@@ -43,6 +43,7 @@ struct Exchange {
   SendHow send;
   ReceiveHow receive;
   hr::test::MemoryKind send_memory, receive_memory;
+  int send_device, receive_device;  // -1: the device of the rank
   std::vector<Basic> unit;
   int a, b, c;  // units: a * b * c
 
@@ -64,6 +65,7 @@ struct Settings {
   int exchanges = 2000;
   std::size_t largest = std::size_t{4} << 20;  // bytes of a message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
+  int devices = 0;  // that every rank can use: half of the buffers are on any of them
 };
 
 std::vector<Batch> make_plan(const Settings& settings, int ranks);

@@ -3,8 +3,9 @@
 //
 //   random_exchange [--seed N | --seed random] [--exchanges N] [--largest BYTES] [--kinds host,device,...]
 //
-// Without --kinds: all kinds when there is a CUDA driver (real or the tests' own), else host. On failure the seed and
-// --exchanges (the index in the message plus one) show it again.
+// Without --kinds: all kinds when there is a CUDA driver (real or the tests' own), else host; half of the buffers are
+// on the device of the rank, the others on any. On failure the seed and --exchanges (the index in the message plus one)
+// show it again.
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -161,6 +162,9 @@ Settings parse(int argc, char** argv) {
       check::fail(__FILE__, __LINE__, "unknown option " + name);
   }
   CHECK(!settings.kinds.empty());
+  // Ranks may see different numbers of devices.
+  settings.devices = gpu::device_count();
+  CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &settings.devices, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
   CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // of a random one
   return settings;
 }
@@ -183,9 +187,10 @@ void run(int argc, char** argv, const check::Environment& mpi) {
     for (const Batch& batch : plan) {
       for (const Exchange& exchange : batch.exchanges) bytes += exchange.bytes();
     }
-    std::printf("random_exchange: seed %llu, %d exchanges in %zu batches, %zu bytes, %zu memory kinds, %d ranks\n",
-                static_cast<unsigned long long>(settings.seed), settings.exchanges, plan.size(), bytes,
-                settings.kinds.size(), mpi.size);
+    std::printf(
+        "random_exchange: seed %llu, %d exchanges in %zu batches, %zu bytes, %zu memory kinds, %d devices, %d ranks\n",
+        static_cast<unsigned long long>(settings.seed), settings.exchanges, plan.size(), bytes, settings.kinds.size(),
+        settings.devices, mpi.size);
     std::fflush(stdout);
   }
   std::vector<char> attached(20 * (70000 + MPI_BSEND_OVERHEAD));
