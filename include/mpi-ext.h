@@ -22,6 +22,12 @@ int MPIX_Query_cuda_support(void);
 #define MPIX_GPU_SUPPORT_ROCM MPIX_GPU_SUPPORT_HIP
 int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 
+/* 16-bit floating point, with every operation that MPI_FLOAT has; rounded to nearest even after each one. The handles
+ * are beyond those of the standard ABI, with the values that Intel MPI's ABI header gives them. */
+#define MPIX_C_FLOAT16 ((MPI_Datatype)0x000002f8) /* _Float16, IEEE 754 binary16 */
+#define MPIX_BFLOAT16 ((MPI_Datatype)0x000002f9)  /* the upper half of a float */
+#define MPIX_C_BF16 MPIX_BFLOAT16
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,8 @@
-// MPI_Reduce_local (section 6.9.7). Device buffers pass through host copies, as in every reduction.
+// MPI_Reduce_local (section 6.9.7). Two buffers on a device are combined there; others pass through host copies.
 #include "coll/check.hpp"
 #include "coll/coll.hpp"
 #include "coll/view_tools.hpp"
+#include "layout/cuda/reduce.hpp"
 
 namespace hr::coll {
 
@@ -16,6 +17,11 @@ Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype& ty
   if (in.packed == 0) return kOk;
   HR_TRY(not_aliased(in, inout));
 
+  if (in.where.is_device() && inout.where.is_device()) {
+    bool done = false;
+    HR_TRY(layout::cuda::apply(op, in, inout, &done));
+    if (done) return kOk;
+  }
   TypedScratch in_copy(in.where.is_device() ? count : 0, type);
   TypedScratch inout_copy(inout.where.is_device() ? count : 0, type);
   std::byte* left = in.address;

@@ -263,6 +263,27 @@ TEST_F(ReduceByKernel, NothingToDo) {
   check(*basic_type(abi::kInt), *predefined_op(abi::kSum), 2, 1, 0, Alignment::kTogether, false);
 }
 
+TEST_F(ReduceByKernel, OfViews) {
+  const std::vector<int> left = {1, 2, 3};
+  const std::vector<int> right = {10, 20, 30};
+  DeviceMemory in(sizeof(int) * 3, MemoryKind::kDevice);
+  DeviceMemory inout(sizeof(int) * 3, MemoryKind::kPool);
+  in.write(std::as_bytes(std::span(left)));
+  inout.write(std::as_bytes(std::span(right)));
+  View in_view;
+  View inout_view;
+  ASSERT_OK(make_view(in.get(), 3, *predefined_type(abi::kInt), &in_view));
+  ASSERT_OK(make_view(inout.get(), 3, *predefined_type(abi::kInt), &inout_view));
+  bool done = false;
+  const Op user(OpKind::kUser, true);
+  ASSERT_OK(cuda::apply(user, in_view, inout_view, &done));
+  EXPECT_FALSE(done);
+  ASSERT_OK(cuda::apply(*predefined_op(abi::kSum), in_view, inout_view, &done));
+  if (!done) GTEST_SKIP() << "no kernels";
+  const std::vector<int> sums = {11, 22, 33};
+  EXPECT_TRUE(std::ranges::equal(inout.read(), std::as_bytes(std::span(sums))));
+}
+
 // Whatever check_op() allows has a kernel, but for what devices have no arithmetic for.
 TEST(CanReduce, AllButWideReals) {
   for (const BasicType& row : basic_types()) {
