@@ -56,6 +56,8 @@ bool parse_flag(const std::string& name, Options& options) {
     options.double_precision = true;
   } else if (name == "--no-identity-check") {
     options.identity_check = false;
+  } else if (name == "--baseline") {
+    options.baseline = true;
   } else if (name == "--list") {
     options.list = true;
   } else {
@@ -126,6 +128,7 @@ const char* usage() {
          "  --steps N            steps a pattern (100)\n"
          "  --check-every N      compare all elements with what they must be every N steps, too, not only at the end\n"
          "  --no-identity-check  leave out the three steps, before the timing, of a field of all different elements\n"
+         "  --baseline           measure as many steps of the update alone, without any exchange, too\n"
          "  --reverse            move towards lower coordinates\n"
          "  --double             double precision instead of single\n"
          "  --profiles DIR       write each rank's profiles along x, y and z there\n"

@@ -20,6 +20,7 @@ struct Options {
   bool reverse = false;
   bool double_precision = false;
   bool identity_check = true;  // first prove each pattern on a field whose every element is different
+  bool baseline = false;       // measure the same steps without the exchange, too
   std::string profiles;        // directory for the profiles; empty: not written
   std::string json;            // file for the results; empty: none
   bool list = false;

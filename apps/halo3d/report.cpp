@@ -67,6 +67,10 @@ void print_details(const Result& result, const Options& options, const Decomposi
   const double bandwidth = halo_bandwidth(result, options.steps);
   std::printf("  a step and rank: %.0f messages, %.0f bytes; halo bandwidth %.3f GB/s a rank, %.3f GB/s in all\n",
               t.messages, t.bytes, bandwidth * 1e-9, bandwidth * 1e-9 * decomposition.ranks());
+  if (result.alone > 0) {
+    std::printf("  without the exchange: %.3f s; a step takes %.3f times that\n", result.alone,
+                result.seconds / result.alone);
+  }
   std::printf("  validation: %s, profiles md5 %s\n", result.valid ? "ok, every element" : "FAILED", result.md5.c_str());
   std::fflush(stdout);
 }
@@ -80,6 +84,10 @@ void print_table(const std::vector<Result>& results) {
     std::printf("%-4d %-14s %9.3f %8.1f %8.1f %8.1f %9.3f %9.3f %9.3f %6.0f %10.0f %7s  %s\n", r.step, r.name.c_str(),
                 r.seconds, percent(t.update, r.seconds), percent(sum(t.mpi), r.seconds), percent(packing(t), r.seconds),
                 axis(0), axis(1), axis(2), t.messages, t.bytes, r.valid ? "ok" : "FAILED", r.md5.c_str());
+  }
+  for (const Result& r : results) {
+    if (r.alone > 0)
+      std::printf("%-14s %.3f times the time without the exchange\n", r.name.c_str(), r.seconds / r.alone);
   }
   std::printf("(x, y, z: pack, MPI and unpack by direction; msgs, bytes: sent by a rank in a step)\n");
 }
@@ -112,8 +120,8 @@ bool write_json(const std::string& file, const std::vector<Result>& results, con
                decomposition.shape().element_bytes, options.steps, options.reverse ? "true" : "false");
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = results[i];
-    std::fprintf(out, "%s\n  {\"pattern\": \"%s\", \"step\": %d, \"seconds\": %.6g, \"update\": %.6g,",
-                 i == 0 ? "" : ",", r.name.c_str(), r.step, r.seconds, r.times.update);
+    std::fprintf(out, "%s\n  {\"pattern\": \"%s\", \"step\": %d, \"seconds\": %.6g, \"alone\": %.6g, \"update\": %.6g,",
+                 i == 0 ? "" : ",", r.name.c_str(), r.step, r.seconds, r.alone, r.times.update);
     seconds("pack", r.times.pack);
     seconds("mpi", r.times.mpi);
     seconds("unpack", r.times.unpack);

@@ -14,6 +14,7 @@ struct Result {
   std::string name;
   int step = 0;            // in the published series
   double seconds = 0;      // of all steps, the slowest rank, validation left out
+  double alone = 0;        // the same for as many updates without an exchange; 0 when not measured
   Times times;             // the mean over the ranks, of all steps; messages and bytes a step
   bool valid = false;      // on every rank
   std::string difference;  // the first one found on this rank
