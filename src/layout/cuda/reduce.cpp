@@ -184,9 +184,9 @@ ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& 
   if (op.kind() == OpKind::kNoOp) sides.inputs[0] = sides.inputs[sides.ninputs - 1];
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) sides.ninputs = 1;
   const Choice choice = choose(sides.ninputs == 1 ? OpKind::kReplace : op.kind(), type.basic());
-  const Kernel& kernel = *choice.kernel;
-
   ReduceKernel made;
+  if (choice.kernel == nullptr) return made;
+  const Kernel& kernel = *choice.kernel;
   made.name = kernel.name;
   kernels::ReduceArguments& args = made.arguments;
   std::copy_n(sides.inputs, kMaxReduceSides, args.inputs);
@@ -221,7 +221,7 @@ Status launch_reduce(mem::cuda::Context& context, mem::cuda::StreamHandle stream
                      bool* launched) {
   *launched = false;
   mem::cuda::FunctionHandle function = nullptr;
-  HR_TRY(context.kernel(kernel.name, &function));
+  if (kernel.name != nullptr) HR_TRY(context.kernel(kernel.name, &function));
   if (function == nullptr) return kOk;
   *launched = true;
   if (kernel.units == 0) return kOk;

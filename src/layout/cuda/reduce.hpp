@@ -4,6 +4,8 @@
 // Owner: nobody; the buffers are the caller's, who waits for the stream. Threads: under the library lock.
 #pragma once
 
+#include <cstdint>
+
 #include "base/count.hpp"
 #include "base/status.hpp"
 #include "layout/datatype.hpp"
@@ -39,7 +41,7 @@ struct ReduceKernel {
   kernels::ReduceArguments arguments{};
   std::uint64_t units = 0;  // that threads work on: one thread each suffices
 };
-// can_reduce(op, type) holds.
+// Without a name where can_reduce(op, type) does not hold.
 [[nodiscard]] ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept;
 
 // inout[i] = in[i] op inout[i], as apply() does it, for two views of as many elements of one type that are both on
@@ -47,8 +49,8 @@ struct ReduceKernel {
 // through host memory.
 Status apply(const Op& op, const View& in, const View& inout, bool* done);
 
-// One kernel on the context's stream; does not wait. `launched` stays false where the context has no kernels. The
-// context must be current. can_reduce(op, type) holds.
+// One kernel on the context's stream; does not wait. `launched` stays false where there is none. The context must be
+// current.
 Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& type, const Reduction& reduction,
                      bool* launched);
 // The same of what reduce_kernel() made, on any stream of the context.

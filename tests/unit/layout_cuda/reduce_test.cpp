@@ -234,7 +234,7 @@ TEST_F(ReduceByKernel, LongVectors) {
     std::size_t bytes;
   };
   const auto threads = static_cast<std::size_t>(context_of(Arena(256, 0))->multiprocessors()) * 4 * 256;
-  const std::size_t much = 5 * threads * 16;  // five vectors a thread
+  const std::size_t much = 15 * threads * 16 / 2;  // seven vectors a thread, eight for some
   const Case cases[] = {{abi::kFloat, abi::kSum, 2, 1, much},      {abi::kByte, abi::kReplace, 1, 2, much},
                         {abi::kUint8T, abi::kMax, 2, 2, much},     {abi::kReal2, abi::kProd, 3, 1, much / 2},
                         {abi::kDouble, abi::kMin, 8, 1, much / 4}, {abi::kDoubleInt, abi::kMinloc, 2, 1, much / 4}};
