@@ -1,0 +1,64 @@
+"""Programs that may fail, hang or print nothing: run with a limit of time, their JSON read, their trouble named."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+
+class Failed(Exception):
+    """One sentence: why a program gave no result."""
+
+
+def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
+    """Standard output and error of a program that ended well. A program that does not end is ended, with its children."""
+    try:
+        child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                                 env={**os.environ, **(env or {})})
+    except OSError as error:
+        raise Failed(f"{command[0]} cannot be started: {error.strerror}") from error
+    try:
+        text, _ = child.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"no result in {timeout:.0f} s") from None
+    finally:
+        if child.poll() is None:
+            _end(child)
+    if child.returncode != 0:
+        raise Failed(_reason(text, child.returncode))
+    return text
+
+
+def run_json(command: list[str], timeout: float, env: dict[str, str] | None = None) -> dict:
+    """What a benchmark writes with --json."""
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as work:
+        file = Path(work) / "result.json"
+        run([*command, "--json", file], timeout, env)
+        try:
+            return json.loads(file.read_text())
+        except (OSError, ValueError) as error:
+            raise Failed(f"{Path(command[0]).name} left no result: {error}") from error
+
+
+def _end(child: subprocess.Popen) -> None:
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        try:
+            os.killpg(child.pid, number)
+        except ProcessLookupError:
+            pass
+        try:
+            child.communicate(timeout=patience)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _reason(text: str, code: int) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = next((line for line in lines if "error" in line.lower() or ": " in line), lines[-1] if lines else "")
+    return (f"exit code {code}" if code >= 0 else f"killed by signal {-code}") + (f": {said[:300]}" if said else "")

@@ -1,0 +1,85 @@
+"""A measured figure beside its limit and its goal, and tables of them."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+
+
+def size_text(bytes_: int) -> str:
+    for unit, shift in (("MiB", 20), ("KiB", 10)):
+        if bytes_ >= 1 << shift and bytes_ % (1 << shift) == 0:
+            return f"{bytes_ >> shift} {unit}"
+    return f"{bytes_} B"
+
+
+def number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+@dataclass
+class Figure:
+    """`values`: one of each run. A goal is a bound on `ratio`, ours over the limit: at most, or where more is better, at
+    least."""
+
+    section: str
+    what: str
+    unit: str
+    values: list[float]
+    limit: float | None = None
+    limit_name: str = ""
+    goal: float | None = None
+    more_is_better: bool = False
+    below: float | None = None  # a bound on the value itself
+    below_text: str = ""  # how that bound is said, where it is not a round figure
+    note: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def ratio(self) -> float | None:
+        return self.median / self.limit if self.limit else None
+
+    @property
+    def reached(self) -> bool | None:
+        """None where there is no goal or no limit to hold it against."""
+        met = []
+        if self.goal is not None and self.ratio is not None:
+            met.append(self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal)
+        if self.below is not None:
+            met.append(self.median < self.below)
+        return all(met) if met else None
+
+    def goal_text(self) -> str:
+        parts = []
+        if self.goal is not None:
+            parts.append(f"{'at least' if self.more_is_better else 'at most'} {self.goal:g} x")
+        if self.below is not None:
+            parts.append(self.below_text or f"below {self.below:g} {self.unit}")
+        return ", ".join(parts)
+
+    def as_json(self) -> dict:
+        return {"section": self.section, "what": self.what, "unit": self.unit, "median": self.median,
+                "values": self.values, "limit": self.limit, "limit_name": self.limit_name, "ratio": self.ratio,
+                "goal": self.goal_text(), "reached": self.reached, "note": self.note}
+
+
+@dataclass
+class Table:
+    figures: list[Figure] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)  # section: why it has no figures, or fewer
+
+    def markdown(self) -> str:
+        lines = ["| figure | median | runs, spread | limit | ratio | goal | reached |", "|---" * 7 + "|"]
+        for f in self.figures:
+            spread = f"{len(f.values)}, {number(min(f.values))} to {number(max(f.values))}"
+            limit = f"{number(f.limit)} {f.unit}, {f.limit_name}" if f.limit is not None else f.limit_name or "-"
+            ratio = f"{f.ratio:.2f}" if f.ratio is not None else "-"
+            reached = {True: "yes", False: "**no**", None: "-"}[f.reached]
+            what = f.what + (f" ({f.note})" if f.note else "")
+            lines.append(f"| {what} | {number(f.median)} {f.unit} | {spread} | {limit} | {ratio} | "
+                         f"{f.goal_text() or '-'} | {reached} |")
+        lines += [f"\n`{section}` is not complete: {why}" for section, why in self.failures.items()]
+        return "\n".join(lines) + "\n"

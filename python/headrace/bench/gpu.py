@@ -1,0 +1,164 @@
+"""The GPU set: every figure beside its limit, measured in the same run, as Markdown and JSON.
+
+Runs gpu_limits (bare copies and kernels), NCCL where PyTorch is there, and our programs, round after round; each
+figure is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails says
+why; the rest goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+
+from headrace.bench import sections as all_sections
+from headrace.bench.child import Failed, run_json
+from headrace.bench.figure import Table
+from headrace.bench.limits import Limits
+from headrace.bench.programs import Programs, locate
+from headrace.bench.progress import Progress
+
+NOT_HERE = 5  # nccl_limits.py: no PyTorch, no NCCL, or too few GPUs
+
+
+class Session:
+    """One run of the set. `deadline`: no further round begins after it."""
+
+    def __init__(self, programs: Programs, args: argparse.Namespace):
+        self.programs, self.args = programs, args
+        self.scale = all_sections.QUICK if args.quick else all_sections.FULL
+        self.sections = [s for s in all_sections.SECTIONS if not args.only or s.name in args.only]
+        self.bare, self.nccl = Limits(), Limits()
+        self.reports: dict[str, list[list[dict]]] = {}
+        self.failures: dict[str, str] = {}
+        self.devices, self.nccl_version = "", ""
+        self.raw: list[dict] = []
+        self.deadline = time.monotonic() + args.limit
+
+    def measure(self) -> None:
+        progress = Progress(self.args.runs * (1 + len(self.sections)) + 1)
+        self._nccl(progress)
+        for round_ in range(self.args.runs):
+            self._limits(progress)
+            # Another order each time, so that a change of the machine meets all sections alike.
+            shift = round_ % max(len(self.sections), 1)
+            for section in self.sections[shift:] + self.sections[:shift]:
+                progress.step(section.name)
+                self._section(section, round_)
+        progress.finish()
+
+    def _late(self, what: str, round_: int) -> bool:
+        if time.monotonic() < self.deadline or round_ == 0:
+            return False
+        self.failures.setdefault(what, f"{round_} of {self.args.runs} runs: the time for all was over")
+        return True
+
+    def _limits(self, progress: Progress) -> None:
+        progress.step("limits")
+        if "limits" in self.failures and not self.bare:
+            return
+        command = [self.programs.find("gpu_limits"), "--sizes", self.scale.sizes(all_sections.COLLECTIVE_SIZES),
+                   *self.scale.faces(), "--milliseconds", "15"]
+        try:
+            report = run_json(command + (["--samples", "3"] if self.args.quick else []), self.args.timeout)
+        except Failed as failed:
+            self.failures["limits"] = str(failed)
+            return
+        self.devices = report["library"]
+        self.bare.add(report)
+        self.raw.append(report)
+
+    def _nccl(self, progress: Progress) -> None:
+        progress.step("NCCL")
+        script = next((p for p in (Path(__file__).parents[3] / "bench/nccl_limits.py",
+                                   Path(__file__).parent / "nccl_limits.py") if p.is_file()), None)
+        wanted = {"allreduce", "collectives"} & {section.name for section in self.sections}
+        if not wanted:
+            return
+        try:
+            if script is None:
+                raise Failed("nccl_limits.py is not installed")
+            sizes = self.scale.sizes(all_sections.COLLECTIVE_SIZES)
+            report = run_json([sys.executable, script, "--sizes", sizes, "--timeout", self.args.timeout], self.args.timeout + 20)
+        except Failed as failed:
+            self.failures["NCCL"] = str(failed).replace(f"exit code {NOT_HERE}: nccl_limits.py: ", "")
+            return
+        self.nccl_version = f"NCCL {report['nccl']} (PyTorch {report['torch']})"
+        self.nccl.add(report)
+        self.raw.append(report)
+
+    def _section(self, section: all_sections.Section, round_: int) -> None:
+        if (section.name in self.failures and not self.reports.get(section.name)) or self._late(section.name, round_):
+            return
+        try:
+            # In the first round every byte is checked, outside the times (halo3d always does that).
+            check = ["--validate"] if round_ == 0 and section.name != "halo3d" else []
+            found = [run_json([*command, *check], self.args.timeout, self.programs.environment())
+                     for command in section.commands(self.programs, self.scale)]
+        except Failed as failed:
+            self.failures[section.name] = f"run {round_ + 1}: {failed}"
+            return
+        self.raw.extend(found)
+        kept = self.reports.setdefault(section.name, [[] for _ in found])
+        for reports, report in zip(kept, found):
+            reports.append(report)
+
+    def table(self) -> Table:
+        table = Table(failures=self.failures)
+        for section in self.sections:
+            if reports := self.reports.get(section.name):
+                table.figures += section.figures(all_sections.Measured(reports, self.bare, self.nccl))
+        return table
+
+
+def heading(session: Session) -> str:
+    args = " ".join(sys.argv[1:])
+    return (f"{datetime.date.today()}, {session.devices or 'devices unknown'}{', ' + session.nccl_version if session.nccl_version else ''}, "
+            f"Linux {platform.release()}; {session.args.runs} runs\n\n    bench/gpu.py {args}\n")
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    names = [section.name for section in all_sections.SECTIONS]
+    parser = argparse.ArgumentParser(prog="headrace bench --gpu", description=__doc__,
+                                     epilog="Sections: " + "; ".join(f"{s.name}: {s.sentence}" for s in all_sections.SECTIONS))
+    parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
+    parser.add_argument("--mpiexec", type=Path, help="instead of the one there")
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="LIST", help="sections, separated by commas")
+    parser.add_argument("--runs", type=int, default=5, help="rounds (5)")
+    parser.add_argument("--timeout", type=int, default=90, help="seconds that a program may run (90)")
+    parser.add_argument("--limit", type=int, default=280, help="seconds after which no further round begins (280)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports there")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
+    args = parser.parse_args(argv)
+    if unknown := set(args.only or ()) - set(names):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    if args.runs < 1:
+        parser.error("--runs is at least 1")
+    return args
+
+
+def main(argv: list[str] | None = None, default_build: Path | None = None) -> int:
+    args = arguments(argv)
+    try:
+        programs = locate(args.build or default_build or Path(sys.prefix), args.mpiexec)
+    except Failed as failed:
+        print(f"headrace bench: {failed}", file=sys.stderr)
+        return 2
+    session = Session(programs, args)
+    session.measure()
+    table = session.table()
+    text = heading(session) + "\n" + table.markdown()
+    print(text)
+    if args.markdown:
+        args.markdown.write_text(text)
+    if args.json:
+        args.json.write_text(json.dumps({"devices": session.devices, "nccl": session.nccl_version, "runs": args.runs,
+                                         "figures": [figure.as_json() for figure in table.figures],
+                                         "failures": table.failures, "reports": session.raw}, indent=1))
+    failed = [name for name in table.failures if name != "NCCL"]
+    return 1 if failed or not table.figures else 0

@@ -1,0 +1,47 @@
+"""Where Headrace and its benchmark programs are: a build directory, an installed prefix, or this installation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.bench.child import Failed
+
+
+def _first(candidates) -> Path | None:
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The benchmark programs, and what starts them."""
+
+    mpiexec: Path
+    library: Path  # libmpi_abi.so.1
+    directories: tuple[Path, ...]  # where programs are
+
+    def find(self, name: str) -> Path:
+        found = _first(directory / name for directory in self.directories)
+        if found is None:
+            raise Failed(f"there is no program {name} in {' or '.join(map(str, self.directories))}")
+        return found
+
+    def environment(self) -> dict[str, str]:
+        """With our library first: a build that was moved finds it, and so do programs without a run path."""
+        rest = os.environ.get("LD_LIBRARY_PATH")
+        return {"LD_LIBRARY_PATH": str(self.library.parent) + (f":{rest}" if rest else "")}
+
+    def ranks(self, count: int, program: str, *arguments: object) -> list[str]:
+        return [str(self.mpiexec), "--bind-to", "core", "-n", str(count), str(self.find(program)), *map(str, arguments)]
+
+
+def locate(where: Path, mpiexec: Path | None = None) -> Programs:
+    """From a build directory or a prefix. Failed when something of it is missing."""
+    where = where.resolve()
+    library = _first([where / "lib/libmpi_abi.so.1", *where.glob("lib*/**/libmpi_abi.so.1"),
+                      *where.glob("src/**/libmpi_abi.so.1")])
+    mpiexec = mpiexec or _first([where / "bin/mpiexec"])
+    if library is None or mpiexec is None:
+        raise Failed(f"no {'libmpi_abi.so.1' if library is None else 'mpiexec'} of Headrace under {where}")
+    return Programs(mpiexec, library, (where / "bin", where / "lib/headrace/bench"))

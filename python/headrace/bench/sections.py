@@ -1,0 +1,204 @@
+"""The sections of the GPU set: which programs each runs, and which figures it makes of what they measured.
+
+A section is a function that gives its commands, and one that turns their reports into figures. Goals are those of
+docs/performance.md, for two GPUs joined by NVLink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.bench.figure import Figure, size_text
+from headrace.bench.limits import Limits
+from headrace.bench.programs import Programs
+
+SMALL = (8, 64, 512, 4096)
+COLLECTIVE_SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20)
+IN_FLIGHT = 4  # as gpu_limits' "x4"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured: everything, or the smallest that shows that all of it runs."""
+
+    largest: int = 256 << 20
+    edge: int = 258
+    random: int = 65536
+    local: int = 300
+    steps: int = 50
+    samples: tuple[str, ...] = ("--reps", "5", "--seconds", "1")
+
+    def sizes(self, wanted) -> str:
+        return ",".join(str(size) for size in wanted if size <= self.largest)
+
+    def faces(self) -> list[str]:
+        return ["--edge", str(self.edge), "--random", str(self.random)]
+
+
+FULL = Scale()
+QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3, samples=("--reps", "2", "--iters", "2", "--warmup", "1"))
+
+
+@dataclass
+class Measured:
+    """What the runs left: for each command of a section its reports, one a run; and the limits."""
+
+    reports: list[list[dict]]
+    bare: Limits
+    nccl: Limits
+
+    def rows(self, command: int) -> dict[tuple[str, int], list[float]]:
+        """Medians by label and size, one a run."""
+        found: dict[tuple[str, int], list[float]] = {}
+        for report in self.reports[command]:
+            for row in report["rows"]:
+                found.setdefault((row.get("label", ""), row["bytes"]), []).append(row["median"])
+        return found
+
+
+@dataclass(frozen=True)
+class Section:
+    name: str
+    sentence: str
+    commands: Callable[[Programs, Scale], list[list[str]]]
+    figures: Callable[[Measured], list[Figure]]
+
+
+def _program(name: str, *arguments: str, sizes=None, mem: str = "cuda") -> Callable[[Programs, Scale], list[str]]:
+    def command(programs: Programs, scale: Scale) -> list[str]:
+        chosen = ["--sizes", scale.sizes(sizes)] if sizes else []
+        return programs.ranks(2, name, *scale.samples, *chosen, "--mem", mem, *arguments)
+    return command
+
+
+def _one(command) -> Callable[[Programs, Scale], list[list[str]]]:
+    return lambda programs, scale: [command(programs, scale)]
+
+
+def _latency(measured: Measured) -> list[Figure]:
+    figures = []
+    for (_, size), values in measured.rows(0).items():
+        small = size <= 4096
+        limit = measured.bare.microseconds("peer copy", 8 if small else size)
+        figures.append(Figure("latency", f"one-way latency, {size_text(size)}", "us", values, limit,
+                              f"peer copy of {size_text(8 if small else size)}", 1.25 if small else 1.2))
+    return figures
+
+
+def _stream(name: str, what: str, limit: str, ways: int, goal: float) -> Callable[[Measured], list[Figure]]:
+    def figures(measured: Measured) -> list[Figure]:
+        made = []
+        for (_, size), values in measured.rows(0).items():
+            time = measured.bare.microseconds(limit, size)
+            bare = ways * IN_FLIGHT * size / time * 1e-3 if time else None
+            made.append(Figure(name, f"{what}, {size_text(size)}", "GB/s", [value * 1e-3 for value in values], bare,
+                               f"bare {'copies both ways' if ways == 2 else 'peer copies'}, {IN_FLIGHT} in flight", goal,
+                               more_is_better=True))
+        return made
+    return figures
+
+
+def _faces(measured: Measured) -> list[Figure]:
+    figures = []
+    for (shape, size), values in measured.rows(0).items():
+        indexed = shape == "indexed"
+        figures.append(Figure("faces", f"{'random single floats' if indexed else 'face, ' + shape}, {size_text(size)}", "us",
+                              values, measured.bare.microseconds(shape, size), f"best bare kernel: {measured.bare.note(shape)}",
+                              2.0 if indexed else 1.3, below=25 if shape == "elements" else None))
+    return figures
+
+
+def _allreduce(measured: Measured) -> list[Figure]:
+    figures = []
+    for (_, size), values in measured.rows(0).items():
+        goal = 0.65 if size <= 1 << 20 else 0.85 if size >= 64 << 20 else None
+        figures.append(Figure("allreduce", f"allreduce float, {size_text(size)}", "us", values,
+                              measured.nccl.microseconds("allreduce", size), "NCCL", goal))
+    return figures
+
+
+def _bare_schedule(bare: Limits, op: str, size: int) -> float | None:
+    """The copies that two ranks cannot do without, all started at once: halves both ways, or the whole one way."""
+    return bare.microseconds("peer copy", size) if op == "bcast" else bare.microseconds("both ways", size // 2)
+
+
+def _movers(measured: Measured) -> list[Figure]:
+    figures = []
+    for (op, size), values in measured.rows(0).items():
+        nccl, copies = measured.nccl.microseconds(op, size), _bare_schedule(measured.bare, op, size)
+        limit, name = (nccl, "NCCL") if nccl else (copies, "bare copies")
+        note = f"bare copies {copies:.3g} us" if nccl and copies else ""
+        figures.append(Figure("collectives", f"{op}, {size_text(size)}", "us", values, limit, name, 1.0, note=note))
+    return figures
+
+
+def _halo3d_command(programs: Programs, scale: Scale) -> list[str]:
+    return programs.ranks(2, "halo3d", "--device", "cuda", "--local", scale.local, "--steps", scale.steps, "--baseline",
+                          "--no-identity-check", "--pattern", "isend-irecv,overlap,overlap-async")
+
+
+def _halo3d(measured: Measured) -> list[Figure]:
+    steps: dict[str, list[float]] = {}
+    alone: dict[str, list[float]] = {}
+    for report in measured.reports[0]:
+        for result in report["results"]:
+            steps.setdefault(result["pattern"], []).append(result["seconds"] / report["steps"] * 1e6)
+            alone.setdefault(result["pattern"], []).append(result["alone"] / report["steps"] * 1e6)
+    figures = [Figure("halo3d", f"halo3d, {report['local'][0]}^3 a rank, {pattern}, one step", "us", values,
+                      sorted(alone[pattern])[len(values) // 2], "the same step without communication")
+               for pattern, values in steps.items()]
+    if figures:
+        best = min(figures, key=lambda figure: figure.ratio)
+        best.goal = 1.1
+    return figures
+
+
+def _host_commands(programs: Programs, scale: Scale) -> list[list[str]]:
+    plain = _program("latency", sizes=(8,), mem="host")
+    return [plain(programs, scale), [*plain(programs, scale), "--cuda-in-use"]]
+
+
+def _host(measured: Measured) -> list[Figure]:
+    plain, in_use = (measured.rows(command) for command in (0, 1))
+    figures = []
+    for key, values in in_use.items():
+        without = sorted(plain[key])[len(plain[key]) // 2]
+        figures.append(Figure("host", f"host latency, {size_text(key[1])}, CUDA in use", "us", values, without,
+                              "without CUDA", below=without + 0.15, below_text="at most 0.15 us more"))
+    return figures
+
+
+def _mixed_commands(programs: Programs, scale: Scale) -> list[list[str]]:
+    return [_program("latency", sizes=(8, 4096, 1 << 20, 64 << 20), mem=mem)(programs, scale)
+            for mem in ("cuda,host", "managed", "pool", "vmm")]
+
+
+def _mixed(measured: Measured) -> list[Figure]:
+    names = ("device and host", "managed", "pool", "VMM")
+    return [Figure("kinds", f"one-way latency, {name}, {size_text(size)}", "us", values,
+                   measured.bare.microseconds("device to host" if command == 0 else "peer copy", size),
+                   "pinned copy" if command == 0 else "peer copy")
+            for command, name in enumerate(names) for (_, size), values in measured.rows(command).items()]
+
+
+SECTIONS = (
+    Section("latency", "device to device, one way",
+            _one(_program("latency", sizes=(*SMALL, 1 << 20))), _latency),
+    Section("bandwidth", "device to device, windows of large messages",
+            _one(_program("bandwidth", "--window", str(IN_FLIGHT), sizes=(65536, 64 << 20, 256 << 20))),
+            _stream("bandwidth", "bandwidth", "peer copy x4", 1, 0.98)),
+    Section("bibw", "the same both ways at once",
+            _one(_program("bibw", "--window", str(IN_FLIGHT), sizes=(65536, 64 << 20, 256 << 20))),
+            _stream("bibw", "both ways", "both ways x4", 2, 0.97)),
+    Section("faces", "faces of a cube and random floats as derived types",
+            lambda programs, scale: [_program("faces", *scale.faces())(programs, scale)], _faces),
+    Section("allreduce", "allreduce of floats",
+            _one(_program("collective", "--op", "allreduce", sizes=COLLECTIVE_SIZES)), _allreduce),
+    Section("collectives", "allgather, alltoall, reduce_scatter, bcast",
+            _one(_program("collective", "--op", "allgather,alltoall,reduce_scatter_block,bcast", sizes=COLLECTIVE_SIZES)),
+            _movers),
+    Section("halo3d", "halo exchange against the update alone", _one(_halo3d_command), _halo3d),
+    Section("host", "host latency with and without CUDA in use", _host_commands, _host),
+    Section("kinds", "other kinds of memory", _mixed_commands, _mixed),
+)
