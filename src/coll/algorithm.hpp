@@ -14,6 +14,9 @@
 
 namespace hr::coll {
 
+// Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
+enum class Sharing : std::uint8_t { kNone, kCells, kRing };
+
 // What a choice may depend on. `memory` is the one fact that may differ between processes: see select.hpp.
 struct Query {
   Operation operation = Operation::kBarrier;
@@ -23,6 +26,9 @@ struct Query {
   bool inter = false;
   bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
   mem::Kind memory = mem::Kind::kHost;
+  // Reductions: what the vector takes in memory, with the holes of its type.
+  std::size_t span = 0;
+  Sharing sharing = Sharing::kNone;  // what the processes share
 };
 
 struct Algorithm {
@@ -30,6 +36,7 @@ struct Algorithm {
   std::uint32_t operations;              // serves(...)
   bool (*probe)(const Query&) noexcept;  // can it do that
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
+  Sharing needs = Sharing::kNone;        // Call::area has it
 };
 
 template <class... Operations>
@@ -43,6 +50,9 @@ template <class... Operations>
 [[nodiscard]] constexpr bool intra_commutative(const Query& query) noexcept {
   return !query.inter && query.commutative;
 }
+
+[[nodiscard]] constexpr bool has_cells(const Query& query) noexcept { return query.sharing >= Sharing::kCells; }
+[[nodiscard]] constexpr bool has_ring(const Query& query) noexcept { return query.sharing >= Sharing::kRing; }
 
 // Every algorithm. The first one of an operation whose probe holds is taken where selection names none.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;

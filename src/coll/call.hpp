@@ -15,6 +15,10 @@
 
 namespace hr::coll {
 
+namespace shared {
+class Area;
+}
+
 // Named as in select/default.json.
 enum class Operation : std::uint8_t {
   kBarrier,
@@ -115,6 +119,10 @@ struct Call {
   // not (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for reductions
   // and bcast; the mean block of allgatherv.
   std::size_t bytes = 0;
+  bool persistent = false;
+  bool blocking = false;         // the caller has nothing else to do than to wait for it
+  shared::Area* area = nullptr;  // shared memory of the communicator, when the operation has a place in its sequence
+  std::uint64_t ticket = 0;      // that place
 
   [[nodiscard]] int rank() const noexcept { return comm->rank(); }
   [[nodiscard]] int size() const noexcept { return comm->size(); }

@@ -6,9 +6,11 @@
 
 #define HR_COLL_ALGORITHMS(X)     \
   X(barrier_dissemination)        \
+  X(barrier_cells)                \
   X(barrier_linear)               \
   X(bcast_binomial)               \
   X(bcast_scatter_ring)           \
+  X(bcast_cells)                  \
   X(bcast_linear)                 \
   X(gather_binomial)              \
   X(gather_linear)                \
@@ -25,6 +27,7 @@
   X(reduce_linear)                \
   X(allreduce_recursive_doubling) \
   X(allreduce_ring)               \
+  X(allreduce_cells)              \
   X(allreduce_linear)             \
   X(reduce_scatter_pairwise)      \
   X(reduce_scatter_ordered)       \

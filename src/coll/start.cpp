@@ -1,4 +1,5 @@
-// From a Call to a task: the choice of the algorithm, staging of device buffers for reductions, and the three forms.
+// From a Call to a task: its place in the communicator's sequence, the choice of the algorithm, staging of device
+// buffers for reductions, and the three forms.
 #include <memory>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include "coll/coll.hpp"
 #include "coll/messages.hpp"
 #include "coll/select.hpp"
+#include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 
 namespace hr::coll {
@@ -59,25 +61,91 @@ Query query_of(const Call& call) noexcept {
   query.operation = call.operation;
   query.bytes = call.bytes;
   query.ranks = call.size();
-  query.commutative = call.op == nullptr || call.op->commutative();
   query.inter = call.comm->is_inter();
   query.in_place = call.in_place;
   if (on_device(call.send) || on_device(call.recv)) query.memory = mem::Kind::kDevice;
+  if (call.op != nullptr) {
+    const View& vector = (call.recv.none() ? call.send : call.recv).all();
+    query.commutative = call.op->commutative();
+    query.span = typed_bytes(vector.count, *vector.type);
+  }
+  if (call.area != nullptr) query.sharing = call.area->sharing();
   return query;
+}
+
+// nullptr with the error recorded.
+const Algorithm* choose(const Call& call, Status* status) {
+  const Algorithm* algorithm = select(query_of(call));
+  if (algorithm == nullptr) [[unlikely]] {
+    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
+                   call.comm->is_inter() ? "an intercommunicator" : "these arguments");
+  }
+  return algorithm;
+}
+
+Task carry_out(const Call& call, const Algorithm* algorithm) {
+  if (call.op != nullptr && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
+    return staged(call, algorithm);
+  return algorithm->run(call);
+}
+
+// An operation's turn in its area (shared/area.hpp). Gives it up when it goes out of scope, at the latest.
+class Turn {
+ public:
+  explicit Turn(shared::Area& area) noexcept : area_(&area) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { leave(); }
+  void leave() noexcept {
+    if (area_ != nullptr) area_->leave();
+    area_ = nullptr;
+  }
+
+ private:
+  shared::Area* area_;
+};
+
+struct TurnCame {
+  const Call& call;
+  bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
+};
+
+// Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
+Task in_turn(const Call& call) {
+  shared::Area& area = *call.area;
+  TurnCame came{call};
+  HR_CO_UNTIL(call, came);
+  Turn turn(area);
+  Status status = kOk;
+  const Algorithm* algorithm = nullptr;
+  for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
+    if (part <= area.sharing() && !area.is_open(part)) {
+      Task opening = area.open(part);
+      HR_CO_TRY(co_await opening);
+    }
+    algorithm = choose(call, &status);
+    if (algorithm == nullptr) co_return status;
+    if (area.is_open(algorithm->needs)) break;
+  }
+  if (algorithm->needs == Sharing::kNone) turn.leave();
+  Task inner = carry_out(call, algorithm);
+  status = co_await inner;
+  co_return status;
 }
 
 Task failed(Status status) { co_return status; }
 
-Task begin(const Call& call) {
+// Any form: a task that need not start in its turn.
+Task begin(Call& call) {
   if (nothing_to_do(call)) return {};
-  const Query query = query_of(call);
-  const Algorithm* algorithm = select(query);
-  if (algorithm == nullptr) {
-    return failed(fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
-                       query.inter ? "an intercommunicator" : "these arguments"));
+  call.area = shared::area_for(call);
+  if (call.area != nullptr) {
+    call.ticket = call.area->draw_ticket();
+    return in_turn(call);
   }
-  if (call.op != nullptr && query.memory == mem::Kind::kDevice) return staged(call, algorithm);
-  return algorithm->run(call);
+  Status status = kOk;
+  const Algorithm* algorithm = choose(call, &status);
+  return algorithm != nullptr ? carry_out(call, algorithm) : failed(status);
 }
 
 // How many blocks the arrays of a buffer describe.
@@ -138,7 +206,22 @@ class PendingCall final : public p2p::TaskFactory {
 
 Status run(Call& call) {
   call.tag = call.comm->next_collective_tag();
-  return p2p::run_blocking(begin(call));
+  call.blocking = true;
+  if (nothing_to_do(call)) return kOk;
+  call.area = shared::area_for(call);
+  Status status = kOk;
+  if (call.area != nullptr) {
+    call.ticket = call.area->draw_ticket();
+    // The common case, without a coroutine round the algorithm's.
+    const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells);
+    const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
+    if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
+    Turn turn(*call.area);
+    if (algorithm->needs == Sharing::kNone) turn.leave();
+    return p2p::run_blocking(carry_out(call, algorithm));
+  }
+  const Algorithm* algorithm = choose(call, &status);
+  return algorithm != nullptr ? p2p::run_blocking(carry_out(call, algorithm)) : status;
 }
 
 Status start(Call& call, p2p::Request** request) {
@@ -152,6 +235,7 @@ Status start(Call& call, p2p::Request** request) {
 // processes match in order, so that the starts of different requests may come in any order.
 Status init(Call& call, p2p::Request** request) {
   call.tag = call.comm->next_collective_tag();
+  call.persistent = true;
   return p2p::task_init(std::make_unique<PendingCall>(call), call.comm, request);
 }
 

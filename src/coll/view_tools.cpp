@@ -29,27 +29,30 @@ View bytes_view(std::byte* address, std::size_t bytes, const mem::Location& wher
   return view;
 }
 
-namespace {
-
-// From the first to the last byte of `count` elements, however they are strided, plus room to align.
-std::size_t span_of(Count count, const layout::Datatype& type) noexcept {
+std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {
   if (count <= 0) return 0;
+  if (type.contiguous(count) && type.true_lb() == 0) [[likely]]
+    return static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
+  // From the first to the last byte, however they are strided, plus room to align.
   const Count stride = type.extent() < 0 ? -type.extent() : type.extent();
   return static_cast<std::size_t>((count - 1) * stride + type.true_extent()) + 16;
 }
 
-}  // namespace
-
-TypedScratch::TypedScratch(Count count, const layout::Datatype& type) : memory_(span_of(count, type)) {
+View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept {
   // Element 0's origin gets the alignment of the memory: what lies at a displacement is aligned as in the program's
   // own buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);
   const Count padding = ((lowest % 16) + 16) % 16;
-  view_.address = moved(memory_.data(), padding - lowest);
-  view_.count = count;
-  view_.type = &type;
-  view_.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
-  view_.contiguous = type.contiguous(count);
+  View view;
+  view.address = moved(memory, padding - lowest);
+  view.count = count;
+  view.type = &type;
+  view.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
+  view.contiguous = type.contiguous(count);
+  return view;
 }
+
+TypedScratch::TypedScratch(Count count, const layout::Datatype& type)
+    : memory_(typed_bytes(count, type)), view_(typed_view(memory_.data(), count, type)) {}
 
 }  // namespace hr::coll

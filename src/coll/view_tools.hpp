@@ -38,6 +38,11 @@ class Scratch {
   std::unique_ptr<std::byte[]> heap_;
 };
 
+// Bytes of host memory that `count` elements of a type with the type's own layout take, wherever they lie in it.
+[[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
+// The elements in such memory, aligned as in the program's own buffers. `memory` is aligned to 16.
+[[nodiscard]] layout::View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept;
+
 // Host memory for `count` elements of a type with the type's own layout, so that an Op applies to it.
 class TypedScratch {
  public:

@@ -31,8 +31,15 @@ enum ContextUse : std::uint32_t {
   kLocalCollectiveContext = 2,  // coll/; within the local group of an intercommunicator
   kCreationContext = 3,         // agreements of all members, tagged by Communicator::creations_
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
-  kLeaderContext = 5,  // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
+  kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
+  kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
   kContextSpacing = 8,
+};
+
+// What coll/ keeps with a communicator; made by coll/ at the first collective.
+class CollectiveState {
+ public:
+  virtual ~CollectiveState() = default;
 };
 
 class Communicator final : public Object {
@@ -59,6 +66,7 @@ class Communicator final : public Object {
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
+  std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;

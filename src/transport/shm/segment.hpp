@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/status.hpp"
+#include "base/shared_file.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/ring.hpp"
 
@@ -16,13 +16,7 @@ namespace hr::transport::shm {
 
 class Segment {
  public:
-  Segment() = default;
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
-  ~Segment();
-
-  // Both: `processes` on the node, `payload_bytes` of each ring. Errors: MPI_ERR_OTHER that names the file, the size
-  // wanted, the cause and the knob that places it elsewhere.
+  // Both: `processes` on the node, `payload_bytes` of each ring. Errors: those of SharedFile.
   Status create(const std::string& path, int processes, std::size_t payload_bytes);
   Status attach(const std::string& path, int processes, std::size_t payload_bytes);
 
@@ -34,13 +28,11 @@ class Segment {
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return payload_bytes_; }
 
  private:
-  Status map(int processes, std::size_t payload_bytes);
+  void lay_out(int processes, std::size_t payload_bytes);
   void count_attached();
   [[nodiscard]] std::size_t ring_offset(int receiver, int sender) const noexcept;
 
-  std::string path_;
-  int file_ = -1;
-  std::byte* base_ = nullptr;
+  SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
   std::size_t bytes_ = 0;
   std::size_t control_bytes_ = 0;  // head and doorbells
   std::size_t payload_bytes_ = 0;

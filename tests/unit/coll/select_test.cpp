@@ -94,6 +94,17 @@ TEST_F(SelectTest, TheTableChoosesBySizeAndRanks) {
   EXPECT_EQ(chosen(query(Operation::kBcast, 1 << 20, 3)), "scatter_ring");
 }
 
+TEST_F(SelectTest, SharedMemoryIsUsedWhereThereIsAny) {
+  Query made = query(Operation::kAllreduce, 8, 4);
+  made.span = 8;
+  for (const Sharing sharing : {Sharing::kCells, Sharing::kRing}) {
+    made.sharing = sharing;
+    EXPECT_EQ(chosen(made), "cells");
+  }
+  made.span = 1 << 20;  // the type has holes
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+}
+
 TEST_F(SelectTest, ARowWhoseProbeFailsIsPassedOver) {
   Query made = query(Operation::kAllreduce, 1 << 20, 4);
   made.commutative = false;

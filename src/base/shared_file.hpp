@@ -1,0 +1,49 @@
+// SharedFile: a file that processes of one node map to share memory.
+//
+// Whoever shares it decides when all have it open; unlink() then takes its name away, so that no death of a process
+// leaves it behind (before that, the launcher removes what carries its job's name). The memory lives until the last
+// mapping goes. Fresh memory is zero. Owner: whoever holds it; the destructor unmaps. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace hr {
+
+class SharedFile {
+ public:
+  // `remedy`: what else than freeing space a reader of the error could do; a clause, e.g. "make rings smaller with
+  // ...".
+  explicit SharedFile(const char* remedy) noexcept : remedy_(remedy) {}
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+  ~SharedFile();
+
+  // Makes a file of `bytes` bytes of which the first `reserved` have memory, and maps it. Errors of all three:
+  // MPI_ERR_OTHER that names the file, the size wanted, the cause and the remedies; nothing is left behind.
+  Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
+  // Maps the file that another process made.
+  Status attach(const std::string& path, std::size_t bytes);
+  // Gives a range memory: that there is none is an error now and not a bus error later.
+  Status reserve(std::size_t offset, std::size_t bytes);
+  // Takes the name away.
+  void unlink() noexcept;
+
+  // Null before one of the first two.
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+ private:
+  Status open(const std::string& path, int flags, const char* what, std::size_t bytes);
+  Status map();
+  Status error(const char* what, std::size_t wanted, int code) const;
+
+  const char* remedy_;
+  std::string path_;
+  int file_ = -1;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hr

@@ -1,0 +1,24 @@
+// Allreduce through shared cells: everybody puts its vector into its cell and combines everybody's, all in the
+// same order. One exchange of cache lines; the work is p times the vector on every process.
+#include "coll/registry.hpp"
+#include "coll/shared/reduce_cells.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  shared::CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  HR_CO_TRY(shared::publish_vector(call, contribution(call)));
+  shared::CellsArrived arrived = shared::others_arrived(call);
+  HR_CO_UNTIL(call, arrived);
+  call.area->seen_everybody(call.ticket);
+  HR_CO_TRY(shared::combine_tree(call, shared::TreeOrder::doubling(call.size()), 0, call.recv.all()));
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allreduce_cells = {"cells", serves(Operation::kAllreduce), &shared::vector_fits, &run, Sharing::kCells};
+
+}  // namespace hr::coll

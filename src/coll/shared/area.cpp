@@ -1,0 +1,114 @@
+#include "coll/shared/area.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "comm/agree.hpp"
+
+namespace hr::coll::shared {
+namespace {
+
+constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
+constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
+
+std::uint64_t files_made = 0;
+bool failure_noted = false;
+
+class State final : public comm::CollectiveState {
+ public:
+  explicit State(const comm::Communicator& comm) : usable_(usable(comm)), area_(comm) {}
+  [[nodiscard]] Area* area() noexcept { return usable_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr; }
+
+ private:
+  static bool usable(const comm::Communicator& comm) {
+    if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
+    const std::vector<int>& node = boot::identity().node_of_rank;
+    const std::span<const int> procs = comm.local_->procs();
+    return std::all_of(procs.begin(), procs.end(), [&](int proc) {
+      return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
+    });
+  }
+
+  bool usable_;
+  Area area_;
+};
+
+std::string path_of(int maker, std::uint64_t number) {
+  const boot::Identity& identity = boot::identity();
+  return knobs().shm_dir + "/headrace." + identity.job_id + ".coll." + std::to_string(maker) + "." +
+         std::to_string(number);
+}
+
+// The others go on without shared memory; so does this process.
+bool opened(Status status) {
+  if (status.ok()) return true;
+  log::note_once(failure_noted, "collectives go through messages: %s", take_detail().c_str());
+  return false;
+}
+
+}  // namespace
+
+Area::Area(const comm::Communicator& comm)
+    : comm_(comm),
+      rank_(comm.rank()),
+      size_(comm.size()),
+      looks_(p2p::looks_before_progress()),
+      ring_bytes_(knobs().coll_shared_bytes),
+      cell_file_(kRemedy),
+      ring_file_(kRemedy) {}
+
+bool Area::look(std::uint64_t count) noexcept {
+  std::uint64_t least = turn_;
+  for (int other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    least = std::min(least, control(other).finished.value.load(std::memory_order_acquire));
+    if (least < count) return false;
+  }
+  known_finished_ = least;
+  return true;
+}
+
+std::size_t Area::bytes_of(Sharing part) const noexcept {
+  return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : ring_bytes_);
+}
+
+p2p::Task Area::open(Sharing part) {
+  SharedFile& file = file_of(part);
+  const std::size_t bytes = bytes_of(part);
+  const std::span<const int> procs = comm_.local_->procs();
+  const comm::Members members{procs.data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
+                              static_cast<int>(part)};
+  std::uint64_t number = kNoFile;
+  if (rank_ == 0) {
+    number = files_made++;
+    if (!opened(file.create(path_of(procs[0], number), bytes, bytes))) number = kNoFile;
+  }
+  p2p::Task telling = comm::broadcast(members, 0, &number, sizeof number);
+  HR_CO_TRY(co_await telling);
+  std::uint64_t everywhere = number != kNoFile ? 1 : 0;
+  if (rank_ != 0 && everywhere != 0) everywhere = opened(file.attach(path_of(procs[0], number), bytes)) ? 1 : 0;
+  p2p::Task agreeing = comm::and_reduce(members, &everywhere, 1);
+  HR_CO_TRY(co_await agreeing);
+  if (rank_ == 0 && number != kNoFile) file.unlink();
+  if (everywhere == 0) {
+    sharing_ = part == Sharing::kCells ? Sharing::kNone : Sharing::kCells;
+  } else if (part == Sharing::kCells) {
+    blocks_ = reinterpret_cast<Block*>(file.data());
+  } else {
+    rings_ = file.data();
+  }
+  co_return kOk;
+}
+
+Area* area_for(const Call& call) {
+  if (call.persistent || call.tag < knobs().coll_shared_after) return nullptr;
+  std::unique_ptr<comm::CollectiveState>& state = call.comm->collectives_;
+  if (state == nullptr) [[unlikely]]
+    state = std::make_unique<State>(*call.comm);
+  return static_cast<State*>(state.get())->area();
+}
+
+}  // namespace hr::coll::shared

@@ -1,0 +1,137 @@
+// Area: memory that the processes of a communicator share when all of them are on one node, for collectives.
+//
+// Two parts, each a file of its own that is made when the first collective wants it and that has no name any more by
+// the time it is used:
+//   cells   control words and kCells cells a process; a short operation's data travels in a cell together with the
+//           flag that says it is there, so that 48 bytes cost one cache line
+//   ring    knob coll_shared_bytes a process, which longer operations divide as they like
+// Every word and every byte has one writer, its process (what an algorithm says about the ring excepted).
+//
+// Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
+// because members call collectives in the same order (section 6.14). A process carries out its operations one after
+// the other, in the order of tickets; the next one, a pending non-blocking one too, waits for its turn. Nothing else
+// is synchronised: one member may be several operations ahead of another. `finished` tells how many operations a
+// member is through with; whoever overwrites memory that others read in operation t waits until all are through with
+// t. Cells go round, so that a writer looks at that only once in a while.
+// Tickets go up for ever and nothing is cleared. Memory order: data, then its flag (release); flag (acquire), then
+// data.
+//
+// All members take the same decisions: what is open or failed was agreed upon, and an operation chooses its algorithm
+// once its turn has come.
+//
+// Owner: the communicator. Threads: library lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/shared_file.hpp"
+#include "coll/algorithm.hpp"
+#include "comm/communicator.hpp"
+#include "p2p/task.hpp"
+
+namespace hr::coll::shared {
+
+inline constexpr std::size_t kLine = 64;
+inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour is fetched along
+inline constexpr std::size_t kCellBytes = 16384;
+inline constexpr std::size_t kInlineBytes = 48;
+inline constexpr std::uint64_t kCells = 4;
+
+struct alignas(kPair) Cell {
+  std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
+  std::uint64_t bytes;
+  std::byte line[kInlineBytes];  // up to this much data lies here, more in `room`
+  std::byte room[kCellBytes];
+
+  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? line : room; }
+  [[nodiscard]] std::byte* data() noexcept { return data(bytes); }
+};
+
+struct alignas(kPair) Word {
+  std::atomic<std::uint64_t> value;
+};
+
+// What one process tells the others.
+struct Control {
+  Word finished;   // operations it is through with
+  Word published;  // steps of the current operation that can be read; see steps()
+  Word consumed;   // steps that it needs no more
+};
+
+class Area {
+ public:
+  explicit Area(const comm::Communicator& comm);
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  // --- order ---
+  std::uint64_t draw_ticket() noexcept { return tickets_++; }
+  [[nodiscard]] bool is_turn(std::uint64_t ticket) const noexcept { return ticket == turn_; }
+  // The operation whose turn it is, is over on this process.
+  void leave() noexcept {
+    ++turn_;
+    if (blocks_ != nullptr) control(rank_).finished.value.store(turn_, std::memory_order_release);
+  }
+  // Everybody is through with `count` operations; remembered.
+  [[nodiscard]] bool all_finished(std::uint64_t count) noexcept { return known_finished_ >= count || look(count); }
+  // Every member was seen in operation `ticket`, hence is through with all before.
+  void seen_everybody(std::uint64_t ticket) noexcept {
+    if (known_finished_ < ticket) known_finished_ = ticket;
+  }
+  // How often to look at a flag before making progress.
+  [[nodiscard]] unsigned looks() const noexcept { return looks_; }
+
+  // --- parts. Sharing: what there is, or, as long as it was not tried, might be ---
+  [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
+  [[nodiscard]] bool is_open(Sharing part) const noexcept {
+    if (part == Sharing::kNone) return true;
+    return part == Sharing::kCells ? blocks_ != nullptr : rings_ != nullptr;
+  }
+  // Makes or joins a part; all members at the same ticket. Success does not mean that there is one: sharing().
+  p2p::Task open(Sharing part);
+
+  // --- cells ---
+  [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
+  [[nodiscard]] Cell& cell(int rank, std::uint64_t ticket) const noexcept {
+    return blocks_[rank].cells[ticket % kCells];
+  }
+  // --- ring ---
+  [[nodiscard]] std::byte* ring(int rank) const noexcept {
+    return rings_ + static_cast<std::size_t>(rank) * ring_bytes_;
+  }
+  [[nodiscard]] std::size_t ring_bytes() const noexcept { return ring_bytes_; }
+
+ private:
+  struct Block {
+    Control control;
+    Cell cells[kCells];
+  };
+
+  bool look(std::uint64_t count) noexcept;
+  [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : ring_file_; }
+  [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
+
+  const comm::Communicator& comm_;
+  int rank_;
+  int size_;
+  unsigned looks_;
+  std::uint64_t tickets_ = 0;
+  std::uint64_t turn_ = 0;
+  std::uint64_t known_finished_ = 0;
+  std::size_t ring_bytes_;
+  Sharing sharing_ = Sharing::kRing;
+  Block* blocks_ = nullptr;
+  std::byte* rings_ = nullptr;
+  SharedFile cell_file_;
+  SharedFile ring_file_;
+};
+
+// The communicator's area when this operation is to have a place in its sequence: nullptr for communicators of one
+// process, of several nodes or of two groups, for their first few collectives (knob coll_shared_after), for persistent
+// operations (which may be started in any order) and where the knob coll_shared_bytes is 0.
+[[nodiscard]] Area* area_for(const Call& call);
+
+}  // namespace hr::coll::shared

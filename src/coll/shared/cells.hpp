@@ -1,0 +1,38 @@
+// What an algorithm that fits cells does with them. See area.hpp.
+#pragma once
+
+#include "coll/messages.hpp"
+#include "coll/shared/wait.hpp"
+
+namespace hr::coll::shared {
+
+// This process's cell of the operation; CellFree holds.
+[[nodiscard]] inline Cell& own_cell(const Call& call) noexcept { return call.area->cell(call.rank(), call.ticket); }
+// Another's; it has arrived.
+[[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept { return call.area->cell(rank, call.ticket); }
+
+// Everybody may read the cell.
+inline void publish(const Call& call, std::size_t bytes) noexcept {
+  Cell& cell = own_cell(call);
+  cell.bytes = bytes;
+  cell.sequence.store(call.ticket + 1, std::memory_order_release);
+}
+
+// A view's packed form becomes the own cell.
+[[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
+  HR_TRY(layout::pack(data, 0, data.packed, own_cell(call).data(data.packed)));
+  publish(call, data.packed);
+  return kOk;
+}
+
+// The packed form that a member published, into a view of the same size.
+[[nodiscard]] inline Status take_packed(const Call& call, int rank, const View& data) {
+  Cell& cell = cell_of(call, rank);
+  if (cell.bytes != data.packed) [[unlikely]] {
+    return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
+                rank, static_cast<unsigned long long>(cell.bytes), data.packed);
+  }
+  return layout::unpack(data, 0, data.packed, cell.data());
+}
+
+}  // namespace hr::coll::shared
