@@ -5,7 +5,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/coll.hpp"
-#include "coll/messages.hpp"
+#include "coll/reduction.hpp"
 #include "coll/select.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
@@ -65,7 +65,7 @@ Query query_of(const Call& call) noexcept {
   query.in_place = call.in_place;
   if (on_device(call.send) || on_device(call.recv)) query.memory = mem::Kind::kDevice;
   if (call.op != nullptr) {
-    const View& vector = (call.recv.none() ? call.send : call.recv).all();
+    const View& vector = contribution(call);
     query.commutative = call.op->commutative();
     query.span = typed_bytes(vector.count, *vector.type);
   }

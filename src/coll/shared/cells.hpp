@@ -25,14 +25,25 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   return kOk;
 }
 
+// What a member published, `bytes` long there, from `offset` on, into a view.
+[[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
+                                      const View& data) {
+  Cell& cell = cell_of(call, rank);
+  if (cell.bytes != bytes) [[unlikely]] {
+    return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
+                rank, static_cast<unsigned long long>(cell.bytes), bytes);
+  }
+  return layout::unpack(data, 0, data.packed, cell.data() + offset);
+}
+
 // The packed form that a member published, into a view of the same size.
 [[nodiscard]] inline Status take_packed(const Call& call, int rank, const View& data) {
-  Cell& cell = cell_of(call, rank);
-  if (cell.bytes != data.packed) [[unlikely]] {
-    return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
-                rank, static_cast<unsigned long long>(cell.bytes), data.packed);
-  }
-  return layout::unpack(data, 0, data.packed, cell.data());
+  return take_part(call, rank, data.packed, 0, data);
+}
+
+// The blocks of all processes fit one cell.
+[[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
+  return has_cells(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kCellBytes;
 }
 
 }  // namespace hr::coll::shared

@@ -1,0 +1,25 @@
+// Scan and exscan through shared cells: everybody puts its vector into its cell and combines those of the lower ranks.
+#include "coll/registry.hpp"
+#include "coll/shared/reduce_cells.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  shared::CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  HR_CO_TRY(shared::publish_vector(call, contribution(call)));
+  shared::CellsArrived arrived{call, 0, call.rank()};
+  HR_CO_UNTIL(call, arrived);
+  const int vectors = call.operation == Operation::kScan ? call.rank() + 1 : call.rank();
+  if (vectors == 0) co_return kOk;  // rank 0's result of exscan is undefined
+  HR_CO_TRY(shared::combine_tree(call, shared::TreeOrder::binomial(vectors, 0), 0, call.recv.all()));
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm scan_cells = {"cells", serves(Operation::kScan, Operation::kExscan), &shared::vector_fits, &run,
+                              Sharing::kCells};
+
+}  // namespace hr::coll
