@@ -26,7 +26,11 @@ void use_cuda(const World& world) {
 
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body) {
-  MPI_Init(&argc, &argv);
+  int initialized = 0, provided = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0) {
+    MPI_Init_thread(&argc, &argv, program.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  }
   gpu::fatal_exit = [] { MPI_Abort(MPI_COMM_WORLD, 3); };
   int status = 0;
   {

@@ -18,9 +18,11 @@ struct Program {
   const char* ranks = "N";                            // as in "mpiexec -n 2"
   bool even_ranks = false;                            // runs in pairs
   std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
+  bool threads = false;                               // asks for MPI_THREAD_MULTIPLE
 };
 
-// Initializes MPI, parses, prints usage or error, or calls `body`; finalizes. Main's exit status: 2 for wrong usage.
+// Initializes MPI, unless main has done so, parses, prints usage or error, or calls `body`; finalizes. Main's exit
+// status: 2 for wrong usage.
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
