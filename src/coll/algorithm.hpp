@@ -29,6 +29,7 @@ struct Query {
   // Reductions: what the vector takes in memory, with the holes of its type.
   std::size_t span = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
+  bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
 };
 
 struct Algorithm {
@@ -37,6 +38,7 @@ struct Algorithm {
   bool (*probe)(const Query&) noexcept;  // can it do that
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // Call::area has it
+  bool devices = false;                  // works on device buffers itself
 };
 
 template <class... Operations>
@@ -53,6 +55,8 @@ template <class... Operations>
 
 [[nodiscard]] constexpr bool has_cells(const Query& query) noexcept { return query.sharing >= Sharing::kCells; }
 [[nodiscard]] constexpr bool has_ring(const Query& query) noexcept { return query.sharing >= Sharing::kRing; }
+
+[[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 
 // Every algorithm. The first one of an operation whose probe holds is taken where selection names none.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;

@@ -5,11 +5,9 @@
 namespace hr::coll {
 namespace {
 
-Call begin(Operation operation, Communicator& comm) noexcept {
-  Call call;
+void begin(Call& call, Operation operation, Communicator& comm) noexcept {
   call.operation = operation;
   call.comm = &comm;
-  return call;
 }
 
 // What all of them start with: in place or not.
@@ -44,13 +42,13 @@ Status no_intercommunicator(const Call& call) {
 }  // namespace
 
 Status barrier(Call& call, Communicator& comm) {
-  call = begin(Operation::kBarrier, comm);
+  begin(call, Operation::kBarrier, comm);
   return kOk;
 }
 
 Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
                  Datatype& recvtype, Communicator& comm) {
-  call = begin(Operation::kAllgather, comm);
+  begin(call, Operation::kAllgather, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
   call.bytes = call.recv.bytes(0);
@@ -62,7 +60,7 @@ Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sen
 
 Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm) {
-  call = begin(Operation::kAllgatherv, comm);
+  begin(call, Operation::kAllgatherv, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
   Count total = 0;
@@ -75,7 +73,7 @@ Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& se
 
 Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
                 Datatype& recvtype, Communicator& comm) {
-  call = begin(Operation::kAlltoall, comm);
+  begin(call, Operation::kAlltoall, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
   call.bytes = call.recv.bytes(0);
@@ -86,7 +84,7 @@ Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& send
 
 Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Communicator& comm) {
-  call = begin(Operation::kAlltoallv, comm);
+  begin(call, Operation::kAlltoallv, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
   call.recv = Blocks::counted(recvbuf, recvcounts, rdispls, recvtype);
@@ -98,7 +96,7 @@ Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountAr
 
 Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes, Communicator& comm) {
-  call = begin(Operation::kAlltoallw, comm);
+  begin(call, Operation::kAlltoallw, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
   call.recv = Blocks::typed(recvbuf, recvcounts, rdispls, recvtypes.data());
@@ -110,18 +108,18 @@ Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountAr
 
 Status allreduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,
                  Communicator& comm) {
-  call = begin(Operation::kAllreduce, comm);
+  begin(call, Operation::kAllreduce, comm);
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
 Status scan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm) {
-  call = begin(Operation::kScan, comm);
+  begin(call, Operation::kScan, comm);
   HR_TRY(no_intercommunicator(call));
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
 Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Communicator& comm) {
-  call = begin(Operation::kExscan, comm);
+  begin(call, Operation::kExscan, comm);
   HR_TRY(no_intercommunicator(call));
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
@@ -129,7 +127,7 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
 // Here send always is the whole vector, in place the one in recvbuf; recv is this process's part of the result.
 Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
                       Communicator& comm) {
-  call = begin(Operation::kReduceScatter, comm);
+  begin(call, Operation::kReduceScatter, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(reduction(call, type, op));
   HR_TRY(check_counts(recvcounts, call.size(), "recvcounts"));
@@ -145,7 +143,7 @@ Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray
 
 Status reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
                             Communicator& comm) {
-  call = begin(Operation::kReduceScatterBlock, comm);
+  begin(call, Operation::kReduceScatterBlock, comm);
   HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(reduction(call, type, op));
   HR_TRY(uniform_blocks(call.in_place ? recvbuf : sendbuf, recvcount, type, call.size(), &call.send));

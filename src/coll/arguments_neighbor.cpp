@@ -12,7 +12,6 @@ struct Degrees {
 
 Status begin(Call& call, Operation operation, Communicator& comm, const void* sendbuf, const void* recvbuf,
              Degrees* degrees) {
-  call = Call{};
   call.operation = operation;
   call.comm = &comm;
   if (comm.topology_ == nullptr) {

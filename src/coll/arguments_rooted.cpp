@@ -5,12 +5,10 @@
 namespace hr::coll {
 namespace {
 
-Call begin(Operation operation, int root, Communicator& comm) noexcept {
-  Call call;
+void begin(Call& call, Operation operation, int root, Communicator& comm) noexcept {
   call.operation = operation;
   call.root = root;
   call.comm = &comm;
-  return call;
 }
 
 // In an intercommunicator, a process beside the root takes no part.
@@ -38,7 +36,7 @@ Status root_not_aliased(const Call& call, const Blocks& many, const Blocks& one)
 }  // namespace
 
 Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Communicator& comm) {
-  call = begin(Operation::kBcast, root, comm);
+  begin(call, Operation::kBcast, root, comm);
   if (bystander(call)) return kOk;
   HR_TRY(one_block(buffer, count, type, "buffer", &call.recv));
   call.bytes = call.recv.all().packed;
@@ -47,7 +45,7 @@ Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Co
 
 Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
               Datatype& recvtype, int root, Communicator& comm) {
-  call = begin(Operation::kGather, root, comm);
+  begin(call, Operation::kGather, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) {
     call.bytes = bytes_of(sendcount, sendtype);
@@ -65,7 +63,7 @@ Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendty
 
 Status gatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Communicator& comm) {
-  call = begin(Operation::kGatherv, root, comm);
+  begin(call, Operation::kGatherv, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) return one_block(sendbuf, sendcount, sendtype, "sendbuf", &call.send);
   HR_TRY(not_in_place(recvbuf, "recvbuf"));
@@ -80,7 +78,7 @@ Status gatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendt
 
 Status scatter(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
                Datatype& recvtype, int root, Communicator& comm) {
-  call = begin(Operation::kScatter, root, comm);
+  begin(call, Operation::kScatter, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) {
     call.bytes = bytes_of(recvcount, recvtype);
@@ -98,7 +96,7 @@ Status scatter(Call& call, const void* sendbuf, Count sendcount, Datatype& sendt
 
 Status scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
                 void* recvbuf, Count recvcount, Datatype& recvtype, int root, Communicator& comm) {
-  call = begin(Operation::kScatterv, root, comm);
+  begin(call, Operation::kScatterv, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) return one_block(recvbuf, recvcount, recvtype, "recvbuf", &call.recv);
   HR_TRY(not_in_place(sendbuf, "sendbuf"));
@@ -113,7 +111,7 @@ Status scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArr
 
 Status reduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, int root,
               Communicator& comm) {
-  call = begin(Operation::kReduce, root, comm);
+  begin(call, Operation::kReduce, root, comm);
   if (bystander(call)) return kOk;
   HR_TRY(layout::check_op(op, type));
   call.op = &op;

@@ -54,15 +54,6 @@ const char* name(Operation operation) noexcept {
   return "collective";
 }
 
-Blocks Blocks::uniform(const layout::View& all, Count count) noexcept {
-  Blocks blocks;
-  blocks.shape_ = Shape::kUniform;
-  blocks.all_ = all;
-  blocks.count_ = count;
-  blocks.type_ = const_cast<layout::Datatype*>(all.type);
-  return blocks;
-}
-
 Blocks Blocks::consecutive(const layout::View& all, CountArray counts) noexcept {
   Blocks blocks;
   blocks.shape_ = Shape::kConsecutive;

@@ -56,8 +56,13 @@ class Blocks {
   enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
 
   Blocks() noexcept = default;
-  // `all` covers every block; each has `count` elements.
-  static Blocks uniform(const layout::View& all, Count count) noexcept;
+  // Becomes blocks of `count` elements; the caller fills in the view that covers all of them.
+  [[nodiscard]] layout::View* set_uniform(Count count, layout::Datatype& type) noexcept {
+    shape_ = Shape::kUniform;
+    count_ = count;
+    type_ = &type;
+    return &all_;
+  }
   // counts[i] elements, one block after the other; `all` covers every block. block(i) takes i steps.
   static Blocks consecutive(const layout::View& all, CountArray counts) noexcept;
   // counts[i] elements, displacements[i] extents after `address`.

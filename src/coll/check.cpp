@@ -40,10 +40,7 @@ Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, i
     return fail(Errc::kCount, "%lld elements for each of %d processes are more than this library can count",
                 static_cast<long long>(count), blocks);
   }
-  layout::View view;
-  HR_TRY(layout::make_view(buffer, all, type, &view));
-  *result = Blocks::uniform(view, count);
-  return kOk;
+  return layout::make_view(buffer, all, type, result->set_uniform(count, type));
 }
 
 Status total_count(CountArray counts, int length, const layout::Datatype& type, Count* total) {

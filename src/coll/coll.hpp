@@ -32,7 +32,7 @@ Status run(Call& call);
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
 
-// --- section 6.3 to 6.11 ---
+// --- section 6.3 to 6.11. `call` is as constructed ---
 Status barrier(Call& call, Communicator& comm);
 Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Communicator& comm);
 Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,

@@ -8,37 +8,47 @@
   X(barrier_dissemination)         \
   X(barrier_cells)                 \
   X(barrier_linear)                \
+  X(bcast_device)                  \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
+  X(gather_device)                 \
   X(gather_binomial)               \
   X(gather_cells)                  \
   X(gather_linear)                 \
+  X(scatter_device)                \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
   X(scatter_linear)                \
+  X(allgather_device)              \
   X(allgather_bruck)               \
   X(allgather_ring)                \
   X(allgather_cells)               \
   X(allgather_linear)              \
+  X(alltoall_device)               \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
   X(alltoall_cells)                \
   X(alltoall_linear)               \
+  X(reduce_device)                 \
   X(reduce_binomial)               \
   X(reduce_ring_gather)            \
   X(reduce_cells)                  \
   X(reduce_linear)                 \
+  X(allreduce_device_push)         \
+  X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
   X(allreduce_cells)               \
   X(allreduce_linear)              \
+  X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \
   X(reduce_scatter_ordered)        \
   X(reduce_scatter_cells_pairwise) \
   X(reduce_scatter_cells_ordered)  \
   X(reduce_scatter_linear)         \
+  X(scan_device)                   \
   X(scan_recursive_doubling)       \
   X(scan_cells)                    \
   X(scan_linear)                   \

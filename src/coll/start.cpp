@@ -5,6 +5,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/coll.hpp"
+#include "coll/device/members.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
 #include "coll/shared/wait.hpp"
@@ -56,7 +57,13 @@ p2p::Task staged(const Call& call, const Algorithm* algorithm) {
   co_return kOk;
 }
 
-Query query_of(const Call& call) noexcept {
+// Whether the operation began with an exchange of device buffers, and what came of it.
+struct DeviceMode {
+  bool on = false;
+  bool agreed = false;
+};
+
+Query query_of(const Call& call, DeviceMode mode = {}) noexcept {
   Query query;
   query.operation = call.operation;
   query.bytes = call.bytes;
@@ -70,12 +77,15 @@ Query query_of(const Call& call) noexcept {
     query.span = typed_bytes(vector.count, *vector.type);
   }
   if (call.area != nullptr) query.sharing = call.area->sharing();
+  query.devices = mode.agreed;
+  // The exchange has taken the operation's cells.
+  if (mode.on && !mode.agreed) query.sharing = Sharing::kNone;
   return query;
 }
 
 // nullptr with the error recorded.
-const Algorithm* choose(const Call& call, Status* status) {
-  const Algorithm* algorithm = select(query_of(call));
+const Algorithm* choose(const Call& call, Status* status, DeviceMode mode = {}) {
+  const Algorithm* algorithm = select(query_of(call, mode));
   if (algorithm == nullptr) [[unlikely]] {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.comm->is_inter() ? "an intercommunicator" : "these arguments");
@@ -84,7 +94,7 @@ const Algorithm* choose(const Call& call, Status* status) {
 }
 
 Task carry_out(const Call& call, const Algorithm* algorithm) {
-  if (call.op != nullptr && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
+  if (call.op != nullptr && !algorithm->devices && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
     return staged(call, algorithm);
   return algorithm->run(call);
 }
@@ -110,6 +120,24 @@ struct TurnCame {
   bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
 };
 
+// Nobody leaves these before rank 0 has entered them.
+constexpr std::uint32_t kSynchronizes = serves(Operation::kBarrier, Operation::kAllgather, Operation::kAlltoall,
+                                               Operation::kAllreduce, Operation::kReduceScatterBlock);
+
+// Those with algorithms for devices.
+constexpr std::uint32_t kForDevices =
+    serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
+           Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
+           Operation::kScan, Operation::kExscan);
+
+// In the operation's turn, with cells.
+bool in_device_mode(const Call& call) {
+  if (on_device(call.send) || on_device(call.recv)) [[unlikely]]
+    call.area->want_devices();
+  return call.area->device_mode(call.ticket, (kSynchronizes & serves(call.operation)) != 0) &&
+         (kForDevices & serves(call.operation)) != 0;
+}
+
 // Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
 Task in_turn(const Call& call) {
   shared::Area& area = *call.area;
@@ -118,12 +146,19 @@ Task in_turn(const Call& call) {
   Turn turn(area);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
+  DeviceMode mode;
   for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
     if (part <= area.sharing() && !area.is_open(part)) {
       Task opening = area.open(part);
       HR_CO_TRY(co_await opening);
     }
-    algorithm = choose(call, &status);
+    if (!mode.on && area.is_open(Sharing::kCells) && in_device_mode(call)) {
+      mode.on = true;
+      Task exchanging = area.members().exchange(call);
+      HR_CO_TRY(co_await exchanging);
+      mode.agreed = area.members().agreed();
+    }
+    algorithm = choose(call, &status, mode);
     if (algorithm == nullptr) co_return status;
     if (area.is_open(algorithm->needs)) break;
   }
@@ -213,7 +248,7 @@ Status run(Call& call) {
   if (call.area != nullptr) {
     call.ticket = call.area->draw_ticket();
     // The common case, without a coroutine round the algorithm's.
-    const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells);
+    const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
     const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
     if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
     Turn turn(*call.area);

@@ -38,13 +38,16 @@ std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {
   return static_cast<std::size_t>((count - 1) * stride + type.true_extent()) + 16;
 }
 
-View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept {
-  // Element 0's origin gets the alignment of the memory: what lies at a displacement is aligned as in the program's
-  // own buffers.
+Count typed_origin(Count count, const layout::Datatype& type) noexcept {
+  // It gets the alignment of the memory: what lies at a displacement is aligned as in the program's own buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);
   const Count padding = ((lowest % 16) + 16) % 16;
+  return padding - lowest;
+}
+
+View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept {
   View view;
-  view.address = moved(memory, padding - lowest);
+  view.address = moved(memory, typed_origin(count, type));
   view.count = count;
   view.type = &type;
   view.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());

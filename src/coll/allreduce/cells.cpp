@@ -9,12 +9,13 @@ namespace {
 Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::publish_vector(call, contribution(call)));
+  HR_CO_TRY(shared::publish_vector(call));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
-  HR_CO_TRY(shared::combine_tree(call, shared::TreeOrder::doubling(call.size()), 0, call.recv.all()));
-  co_return kOk;
+  const View& result = call.recv.all();
+  const shared::CellVectors vectors(call, 0, result.count);
+  co_return vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address);
 }
 
 }  // namespace

@@ -8,14 +8,15 @@ namespace {
 Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::publish_vector(call, contribution(call)));
+  HR_CO_TRY(shared::publish_vector(call));
   if (!call.is_root()) co_return kOk;
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
   const int top = call.op->commutative() ? call.root : 0;
-  HR_CO_TRY(shared::combine_tree(call, shared::TreeOrder::binomial(call.size(), top), 0, call.recv.all()));
-  co_return kOk;
+  const View& result = call.recv.all();
+  const shared::CellVectors vectors(call, 0, result.count);
+  co_return vectors.combine_tree(shared::TreeOrder::binomial(call.size(), top), result.address);
 }
 
 }  // namespace

@@ -6,34 +6,33 @@
 namespace hr::coll {
 namespace {
 
-Status combine_ordered(const Call& call, Count first, const View& result) {
-  return shared::combine_tree(call, shared::TreeOrder::binomial(call.size(), 0), first, result);
+Status combine_ordered(const Call& call, const shared::CellVectors& vectors, std::byte* result) {
+  return vectors.combine_tree(shared::TreeOrder::binomial(call.size(), 0), result);
 }
 
-Status combine_pairwise(const Call& call, Count first, const View& result) {
+Status combine_pairwise(const Call& call, const shared::CellVectors& vectors, std::byte* result) {
   const int size = call.size();
-  View part;
-  HR_TRY(shared::vector_of(call, call.rank(), first, result.count, &part));
-  HR_TRY(layout::copy(part, result));
+  HR_TRY(vectors.copy(call.rank(), result));
   for (int step = 1; step < size; ++step) {
-    HR_TRY(shared::vector_of(call, (call.rank() - step + size) % size, first, result.count, &part));
-    HR_TRY(combine(call, part, result));
+    HR_TRY(vectors.combine_left((call.rank() - step + size) % size, result));
   }
   return kOk;
 }
 
-template <Status (*kCombine)(const Call& call, Count first, const View& result)>
+template <Status (*kCombine)(const Call& call, const shared::CellVectors& vectors, std::byte* result)>
 Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::publish_vector(call, call.send.all()));
+  HR_CO_TRY(shared::publish_vector(call));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
   Count first = 0;
   for (int before = 0; before < call.rank(); ++before) first += call.send.count(before);
-  if (call.recv.all().count > 0) HR_CO_TRY(kCombine(call, first, call.recv.all()));
-  co_return kOk;
+  const View& result = call.recv.all();
+  if (result.count == 0) co_return kOk;
+  const shared::CellVectors vectors(call, first, result.count);
+  co_return kCombine(call, vectors, result.address);
 }
 
 bool fits_and_commutes(const Query& query) noexcept { return shared::vector_fits(query) && query.commutative; }

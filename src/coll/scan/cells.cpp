@@ -8,13 +8,14 @@ namespace {
 Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::publish_vector(call, contribution(call)));
+  HR_CO_TRY(shared::publish_vector(call));
   shared::CellsArrived arrived{call, 0, call.rank()};
   HR_CO_UNTIL(call, arrived);
   const int vectors = call.operation == Operation::kScan ? call.rank() + 1 : call.rank();
   if (vectors == 0) co_return kOk;  // rank 0's result of exscan is undefined
-  HR_CO_TRY(shared::combine_tree(call, shared::TreeOrder::binomial(vectors, 0), 0, call.recv.all()));
-  co_return kOk;
+  const View& result = call.recv.all();
+  const shared::CellVectors cells(call, 0, result.count);
+  co_return cells.combine_tree(shared::TreeOrder::binomial(vectors, 0), result.address);
 }
 
 }  // namespace

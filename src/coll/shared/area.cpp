@@ -1,11 +1,13 @@
 #include "coll/shared/area.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "coll/device/members.hpp"
 #include "comm/agree.hpp"
 
 namespace hr::coll::shared {
@@ -19,8 +21,11 @@ bool failure_noted = false;
 
 class State final : public comm::CollectiveState {
  public:
-  explicit State(const comm::Communicator& comm) : usable_(usable(comm)), area_(comm) {}
-  [[nodiscard]] Area* area() noexcept { return usable_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr; }
+  explicit State(const comm::Communicator& comm)
+      : first_tag_(usable(comm) ? knobs().coll_shared_after : kNever), area_(comm) {}
+  [[nodiscard]] Area* area_at(int tag) noexcept {
+    return tag >= first_tag_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr;
+  }
 
  private:
   static bool usable(const comm::Communicator& comm) {
@@ -32,7 +37,8 @@ class State final : public comm::CollectiveState {
     });
   }
 
-  bool usable_;
+  static constexpr int kNever = std::numeric_limits<int>::max();
+  int first_tag_;
   Area area_;
 };
 
@@ -59,6 +65,13 @@ Area::Area(const comm::Communicator& comm)
       ring_bytes_(knobs().coll_shared_bytes),
       cell_file_(kRemedy),
       ring_file_(kRemedy) {}
+
+Area::~Area() = default;
+
+device::Members& Area::members() noexcept {
+  if (members_ == nullptr) members_ = std::make_unique<device::Members>();
+  return *members_;
+}
 
 bool Area::look(std::uint64_t count) noexcept {
   std::uint64_t least = turn_;
@@ -104,11 +117,11 @@ p2p::Task Area::open(Sharing part) {
 }
 
 Area* area_for(const Call& call) {
-  if (call.persistent || call.tag < knobs().coll_shared_after) return nullptr;
+  if (call.persistent) return nullptr;
   std::unique_ptr<comm::CollectiveState>& state = call.comm->collectives_;
   if (state == nullptr) [[unlikely]]
     state = std::make_unique<State>(*call.comm);
-  return static_cast<State*>(state.get())->area();
+  return static_cast<State*>(state.get())->area_at(call.tag);
 }
 
 }  // namespace hr::coll::shared

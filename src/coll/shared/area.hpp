@@ -25,11 +25,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
 #include "comm/communicator.hpp"
 #include "p2p/task.hpp"
+
+namespace hr::coll::device {
+class Members;
+}
 
 namespace hr::coll::shared {
 
@@ -58,11 +63,17 @@ struct Control {
   Word finished;   // operations it is through with
   Word published;  // steps of the current operation that can be read; see steps()
   Word consumed;   // steps that it needs no more
+  // Device collectives (device/members.hpp).
+  Word device_done;     // ticket + 1 of the last operation that its GPU is done with
+  Word device_trial;    // 1: it can map everybody's memory, 2: it cannot
+  Word devices_wanted;  // of rank 0, written by anyone: 1
+  Word devices_from;    // of rank 0: the first ticket of device mode; 0: not yet
 };
 
 class Area {
  public:
   explicit Area(const comm::Communicator& comm);
+  ~Area();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
@@ -83,6 +94,26 @@ class Area {
   }
   // How often to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
+
+  // --- device mode (device/members.hpp) ---
+  // This process passes device memory. Cells are open.
+  void want_devices() noexcept {
+    if (control(0).devices_wanted.value.load(std::memory_order_relaxed) == 0) [[unlikely]]
+      control(0).devices_wanted.value.store(1, std::memory_order_relaxed);
+  }
+  // Called by everyone in its turn of an operation that nobody leaves before rank 0 has entered it (`synchronizes`).
+  // Rank 0 then lets the mode begin with the next operation: what it writes here happens before anyone's end of this
+  // one. True when this operation is in device mode.
+  bool device_mode(std::uint64_t ticket, bool synchronizes) noexcept {
+    std::atomic<std::uint64_t>& from = control(0).devices_from.value;
+    const std::uint64_t first = from.load(std::memory_order_acquire);
+    if (first != 0) [[unlikely]]
+      return ticket >= first;
+    if (rank_ == 0 && synchronizes && control(0).devices_wanted.value.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      from.store(ticket + 1, std::memory_order_release);
+    return false;
+  }
+  [[nodiscard]] device::Members& members() noexcept;
 
   // --- parts. Sharing: what there is, or, as long as it was not tried, might be ---
   [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
@@ -127,6 +158,7 @@ class Area {
   std::byte* rings_ = nullptr;
   SharedFile cell_file_;
   SharedFile ring_file_;
+  std::unique_ptr<device::Members> members_;  // made at first use
 };
 
 // The communicator's area when this operation is to have a place in its sequence: nullptr for communicators of one

@@ -1,67 +1,83 @@
 #include "coll/shared/reduce_cells.hpp"
 
-namespace hr::coll::shared {
+#include <cstring>
 
-Status publish_vector(const Call& call, const View& vector) {
+namespace hr::coll::shared {
+namespace {
+
+// Elements between two origins. They may have holes.
+Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type) {
+  if (type.contiguous(count)) [[likely]] {
+    const Count lowest = type.true_lb();
+    std::memcpy(moved(to, lowest), moved(from, lowest), static_cast<std::size_t>(count * type.size()));
+    return kOk;
+  }
+  const auto view_at = [&](std::byte* origin) {
+    View view = typed_view(origin, count, type);
+    view.address = origin;
+    return view;
+  };
+  return layout::copy(view_at(from), view_at(to));
+}
+
+}  // namespace
+
+Status publish_vector(const Call& call) {
+  const View& vector = contribution(call);
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
-  HR_TRY(layout::copy(vector, typed_view(own_cell(call).data(bytes), vector.count, *vector.type)));
+  std::byte* data = own_cell(call).data(bytes);
+  if (vector.plain_host() && bytes == vector.packed) [[likely]] {
+    std::memcpy(data, vector.data(), bytes);
+  } else {
+    HR_TRY(layout::copy(vector, typed_view(data, vector.count, *vector.type)));
+  }
   publish(call, bytes);
   return kOk;
 }
 
-Status vector_of(const Call& call, int rank, Count first, Count count, View* vector) {
-  Cell& cell = cell_of(call, rank);
-  const std::size_t own = own_cell(call).bytes;
-  if (cell.bytes != own) [[unlikely]] {
-    return fail(Errc::kTruncate, "%s: the vector of rank %d takes %llu bytes, this process's %zu", name(call.operation),
-                rank, static_cast<unsigned long long>(cell.bytes), own);
+CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept
+    : call_(call),
+      type_(*contribution(call).type),
+      count_(count),
+      origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
+      bytes_(own_cell(call).bytes) {}
+
+Status CellVectors::find(int rank, std::byte** origin) const {
+  Cell& cell = cell_of(call_, rank);
+  if (cell.bytes != bytes_) [[unlikely]] {
+    return fail(Errc::kTruncate, "%s: the vector of rank %d takes %llu bytes, this process's %zu",
+                name(call_.operation), rank, static_cast<unsigned long long>(cell.bytes), bytes_);
   }
-  const layout::Datatype& type = *contribution(call).type;
-  *vector = slice(typed_view(cell.data(), contribution(call).count, type), first, count);
+  *origin = moved(cell.data(bytes_), origin_);
   return kOk;
 }
 
-namespace {
+Status CellVectors::copy(int rank, std::byte* to) const {
+  std::byte* from = nullptr;
+  HR_TRY(find(rank, &from));
+  return copy_elements(from, to, count_, type_);
+}
 
-struct Tree {
-  const Call& call;
-  const TreeOrder& order;
-  Count first;
+Status CellVectors::combine_left(int rank, std::byte* right) const {
+  std::byte* left = nullptr;
+  HR_TRY(find(rank, &left));
+  return layout::apply(*call_.op, left, right, count_, type_);
+}
 
-  Status of_rank(int rank, Count count, View* vector) const {
-    return vector_of(call, (rank + order.top) % call.size(), first, count, vector);
+Status CellVectors::subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const {
+  const auto rank_at = [&](int position) { return (position + order.top) % call_.size(); };
+  if (leaves == 1) {
+    if (leaf >= order.pairs) return copy(rank_at(leaf + order.pairs), to);
+    HR_TRY(copy(rank_at(2 * leaf + 1), to));
+    return combine_left(rank_at(2 * leaf), to);
   }
-  [[nodiscard]] bool is_one_rank(int leaf, int leaves) const noexcept { return leaves == 1 && leaf >= order.pairs; }
-
-  // right = the vector of one rank, without copying it first, op right.
-  Status combine_rank(int rank, const View& right) const {
-    View left;
-    HR_TRY(of_rank(rank, right.count, &left));
-    return combine(call, left, right);
-  }
-
-  // target = leaves [leaf, leaf + leaves).
-  Status reduce(int leaf, int leaves, const View& target) const {
-    if (leaves == 1) {
-      const int rank = leaf + (leaf < order.pairs ? leaf + 1 : order.pairs);  // the last one of the leaf
-      View vector;
-      HR_TRY(of_rank(rank, target.count, &vector));
-      HR_TRY(layout::copy(vector, target));
-      return leaf < order.pairs ? combine_rank(rank - 1, target) : kOk;
-    }
-    const int half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaves)) / 2);
-    HR_TRY(reduce(leaf + half, leaves - half, target));
-    if (is_one_rank(leaf, half)) return combine_rank(leaf + order.pairs, target);
-    TypedScratch room(target.count, *target.type);
-    HR_TRY(reduce(leaf, half, room.view()));
-    return combine(call, room.view(), target);
-  }
-};
-
-}  // namespace
-
-Status combine_tree(const Call& call, const TreeOrder& order, Count first, const View& result) {
-  return Tree{call, order, first}.reduce(0, order.leaves, result);
+  const int half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaves)) / 2);
+  HR_TRY(subtree(order, leaf + half, leaves - half, to));
+  // A single rank's vector is used where it lies.
+  if (half == 1 && leaf >= order.pairs) return combine_left(rank_at(leaf + order.pairs), to);
+  TypedScratch room(count_, type_);
+  HR_TRY(subtree(order, leaf, half, room.view().address));
+  return layout::apply(*call_.op, room.view().address, to, count_, type_);
 }
 
 }  // namespace hr::coll::shared

@@ -15,11 +15,8 @@ namespace hr::coll::shared {
   return has_cells(query) && query.span <= kCellBytes;
 }
 
-// A vector becomes the own cell.
-[[nodiscard]] Status publish_vector(const Call& call, const View& vector);
-// Elements [first, first + count) of the vector in the cell of `rank`, which has arrived. MPI_ERR_TRUNCATE when it is
-// not as long as this process's.
-[[nodiscard]] Status vector_of(const Call& call, int rank, Count first, Count count, View* vector);
+// This process's contribution becomes its cell.
+[[nodiscard]] Status publish_vector(const Call& call);
 
 // A binary tree over `leaves`; the left half of a subtree is a power of two. The first `pairs` leaves are two ranks
 // each. Leaf 0 starts with rank `top`.
@@ -36,7 +33,29 @@ struct TreeOrder {
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
 };
 
-// result = the combined elements [first, first + result.count) of all vectors of the tree, which have arrived.
-[[nodiscard]] Status combine_tree(const Call& call, const TreeOrder& order, Count first, const View& result);
+// Elements [first, first + count) of the vectors in the cells, which have arrived where they are asked for; own_cell()
+// is one of them. `to` and `right` are origins of as many elements.
+// Errors: MPI_ERR_TRUNCATE when a vector is not as long as this process's; those of the operation.
+class CellVectors {
+ public:
+  CellVectors(const Call& call, Count first, Count count) noexcept;
+
+  // to = the vector of that rank.
+  Status copy(int rank, std::byte* to) const;
+  // right = the vector of that rank op right.
+  Status combine_left(int rank, std::byte* right) const;
+  // to = all vectors of the tree, combined.
+  Status combine_tree(const TreeOrder& order, std::byte* to) const { return subtree(order, 0, order.leaves, to); }
+
+ private:
+  Status find(int rank, std::byte** origin) const;
+  Status subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const;
+
+  const Call& call_;
+  const layout::Datatype& type_;
+  Count count_;
+  Count origin_;       // of the first element, from the start of a cell's data
+  std::size_t bytes_;  // of a cell's data
+};
 
 }  // namespace hr::coll::shared

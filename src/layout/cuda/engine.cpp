@@ -5,6 +5,7 @@
 #include <new>
 
 #include "layout/cuda/by_copy_engine.hpp"
+#include "layout/cuda/local_copy.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/context.hpp"
 
@@ -100,20 +101,6 @@ Status copy_through_host(const View& from, const View& to, std::size_t bytes) {
   return kOk;
 }
 
-// side_of() in a context that need not be current.
-Status in_context(const View& view, Context& context, SideShape* side) {
-  Current current(context);
-  HR_TRY(current.status());
-  return side_of(view, context, side);
-}
-
-// May one kernel touch both sides? Access to a peer's pool or VMM memory is for its owner to give, so it is not
-// assumed.
-bool reachable(Context& from_context, const View& to, Context& to_context) {
-  if (&from_context == &to_context) return true;
-  return to.where.context != nullptr && from_context.can_access(to_context);
-}
-
 }  // namespace
 
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host) {
@@ -156,19 +143,10 @@ Status copy(const View& from, const View& to) {
   {
     Current current(*from_context);
     HR_TRY(current.status());
-    if (reachable(*from_context, to, *to_context)) {
-      // On the sender's side: stores to a peer need not wait for an answer, loads do.
-      HR_TRY(from_context->order_after(*to_context));
-      SideShape from_side;
-      SideShape to_side;
-      HR_TRY(side_of(from, *from_context, &from_side));
-      HR_TRY(in_context(to, *to_context, &to_side));
-      HR_TRY(launch_copy(*from_context, from_context->stream(), from_side, to_side, 0, bytes, &launched));
-      if (launched) return from_context->synchronize("a copy");
-    } else {
-      HR_TRY(copy_staged(from, *from_context, to, *to_context, bytes, &launched));
-      if (launched) return kOk;
-    }
+    HR_TRY(start_copy(from, *from_context, to, bytes, from_context->stream(), &launched));
+    if (launched) return from_context->synchronize("a copy");
+    HR_TRY(copy_staged(from, *from_context, to, *to_context, bytes, &launched));
+    if (launched) return kOk;
   }
   return copy_through_host(from, to, bytes);
 }

@@ -98,6 +98,11 @@ SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexc
   return side;
 }
 
+bool reachable(mem::cuda::Context& context, const View& other, mem::cuda::Context& other_context) {
+  if (&context == &other_context) return true;
+  return other.where.context != nullptr && context.can_access(other_context);
+}
+
 bool has_copy_kernels(mem::cuda::Context& context) {
   mem::cuda::FunctionHandle function = nullptr;
   return context.kernel(kKernels[0].name, &function).ok() && function != nullptr;

@@ -41,6 +41,10 @@ Status side_of(const View& view, mem::cuda::Context& context, SideShape* side);
 // remainder of `first` modulo 16. The address may also be of host memory known to the driver.
 SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexcept;
 
+// May one kernel of a context touch a view that another context (or the same) works on? Access to a peer's pool or VMM
+// memory is for its owner to give, so it is not assumed. The first context must be current.
+[[nodiscard]] bool reachable(mem::cuda::Context& context, const View& other, mem::cuda::Context& other_context);
+
 // Whether launch_copy() works there. The context must be current.
 [[nodiscard]] bool has_copy_kernels(mem::cuda::Context& context);
 

@@ -1,0 +1,38 @@
+// Reduce-scatter by GPUs: each one combines its own block, read from everybody's buffer. Not in place: a result would
+// overwrite what others still read.
+#include "coll/device/members.hpp"
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+using device::Members;
+
+Status start(const Call& call, Members& members) {
+  const View& result = call.recv.all();
+  const Count count = call.recv.count(call.rank());
+  Count first = 0;
+  for (int rank = 0; rank < call.rank(); ++rank) first += call.recv.count(rank);
+  layout::cuda::Reduction reduction;
+  reduction.count = count;
+  const auto before = static_cast<std::uint64_t>(first * result.type->extent());
+  for (int rank = 0; rank < call.size(); ++rank) {
+    Members::Reach reach;
+    HR_TRY(members.reach(call, rank, &reach));
+    reduction.inputs[reduction.ninputs++] = reach.send + before;
+    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+  }
+  return members.work().reduce(members.near(), *call.op, *result.type, reduction);
+}
+
+Task run(const Call& call) { return Members::carry_out(call, &start); }
+
+bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
+
+}  // namespace
+
+const Algorithm reduce_scatter_device = {
+    "device", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &probe, &run, Sharing::kCells, true};
+
+}  // namespace hr::coll

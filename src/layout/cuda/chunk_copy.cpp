@@ -1,0 +1,100 @@
+#include "layout/cuda/chunk_copy.hpp"
+
+#include "layout/cuda/side.hpp"
+
+namespace hr::layout::cuda {
+namespace {
+
+using mem::cuda::Context;
+using mem::cuda::Current;
+using mem::cuda::DeviceAddress;
+using mem::cuda::Export;
+
+// Runs `work(context)` in the context that works on the view.
+template <class Work>
+Status in_context_of(const View& view, const Work& work) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(view.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  return work(*context);
+}
+
+}  // namespace
+
+bool movable(const View& view) {
+  bool kernels = false;
+  const Status status = view.contiguous ? kOk : in_context_of(view, [&](Context& context) {
+    kernels = has_copy_kernels(context);
+    return kOk;
+  });
+  return status.ok() && (view.contiguous || kernels);
+}
+
+Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned) {
+  return in_context_of(view, [&](Context& context) { return pinned->pin(context, memory); });
+}
+
+Status reach(const View& view, int process, const Export& memory) {
+  return in_context_of(view, [&](Context& context) {
+    mem::cuda::Mapping* mapping = nullptr;
+    HR_TRY(mem::cuda::map_import(context, process, memory, &mapping));
+    mem::cuda::unpin(mapping);
+    return kOk;
+  });
+}
+
+Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
+                       DeviceAddress chunk, int process) {
+  // A stream each way, so that a message out and one in of the same process go side by side.
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context.lane(2 * process + (way == Way::kOut ? 1 : 0), &stream));
+  if (view.contiguous) {
+    const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
+    HR_CUDA(context.device(), copy_async,
+            (way == Way::kOut ? chunk : data, way == Way::kOut ? data : chunk, bytes, stream),
+            "%zu bytes %s %#llx, staged at %#llx", bytes, way == Way::kOut ? "from" : "to", data, chunk);
+  } else {
+    SideShape side;
+    HR_TRY(side_of(view, context, &side));
+    const SideShape packed = packed_side(chunk, first);
+    bool launched = false;
+    HR_TRY(launch_copy(context, stream, way == Way::kOut ? side : packed, way == Way::kOut ? packed : side, first, bytes,
+                       &launched));
+    if (!launched) {
+      return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
+    }
+  }
+  return ticket_.record(context, stream);
+}
+
+Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
+  return in_context_of(
+      from, [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, process); });
+}
+
+Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
+  return in_context_of(to,
+                       [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, process); });
+}
+
+Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, const Export& memory, std::size_t at,
+                         int process) {
+  return in_context_of(to, [&](Context& context) {
+    HR_TRY(mem::cuda::map_import(context, process, memory, &mapping_));
+    return move(Way::kIn, to, first, bytes, context, mem::cuda::base_of(*mapping_) + at, process);
+  });
+}
+
+Status ChunkCopy::poll(bool* done) {
+  const Status status = ticket_.poll("a staged copy", done);
+  if (*done) unpin();
+  return status;
+}
+
+void ChunkCopy::unpin() noexcept {
+  if (mapping_ != nullptr) mem::cuda::unpin(mapping_);
+  mapping_ = nullptr;
+}
+
+}  // namespace hr::layout::cuda

@@ -1,0 +1,52 @@
+// ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel of
+// the view's device.
+//
+// Owner: whoever started it; it must stay until poll() has said that it is done (an import is pinned until then).
+// Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/status.hpp"
+#include "layout/view.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "mem/cuda/pinned.hpp"
+#include "mem/cuda/ticket.hpp"
+
+namespace hr::layout::cuda {
+
+// A device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
+[[nodiscard]] bool movable(const View& view);
+// Makes shared host memory fit for copies of views like this one.
+Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);
+// Whether the view's device can read this memory of another process. Maps it, for later copies.
+Status reach(const View& view, int process, const mem::cuda::Export& memory);
+
+class ChunkCopy {
+ public:
+  ChunkCopy() = default;
+  ~ChunkCopy() { unpin(); }
+  ChunkCopy(const ChunkCopy&) = delete;
+  ChunkCopy& operator=(const ChunkCopy&) = delete;
+
+  // Start; packed bytes [first, first + bytes). `chunk` is where they lie, for the view's device; best 16-byte aligned
+  // with `first` a multiple of 16. Copies for one process are done in the order started, each way.
+  Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, int process);
+  Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, int process);
+  // The chunk lies `at` bytes into an allocation of another process.
+  Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::cuda::Export& memory, std::size_t at,
+                int process);
+  Status poll(bool* done);
+
+ private:
+  enum class Way { kOut, kIn };
+  Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::cuda::Context& context,
+              mem::cuda::DeviceAddress chunk, int process);
+  void unpin() noexcept;
+
+  mem::cuda::Ticket ticket_;
+  mem::cuda::Mapping* mapping_ = nullptr;
+};
+
+}  // namespace hr::layout::cuda

@@ -1,0 +1,54 @@
+// What collectives do with the buffers of several processes: map them, then copy and combine between them by work of
+// this process's GPU.
+//
+// Owner: both classes belong to the operation that uses them and stay until the work is done. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/status.hpp"
+#include "layout/cuda/reduce.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "mem/cuda/ticket.hpp"
+
+namespace hr::layout::cuda {
+
+// Peers' allocations as one context sees them; pinned while this lives. The context is that of `near`.
+class PeerMappings {
+ public:
+  PeerMappings() = default;
+  ~PeerMappings() { release(); }
+  PeerMappings(const PeerMappings&) = delete;
+  PeerMappings& operator=(const PeerMappings&) = delete;
+
+  // *mapped: where this process's GPU finds what lies at `address` in an allocation of `process`.
+  // MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped.
+  Status map(const mem::Location& near, int process, const mem::cuda::Export& allocation, std::uint64_t address,
+             mem::cuda::DeviceAddress* mapped);
+  void release() noexcept;
+
+ private:
+  std::vector<mem::cuda::Mapping*> pinned_;
+};
+
+// Work given to streams of the context of `near`, to be polled. Copies on different lanes run side by side.
+class PeerWork {
+ public:
+  static constexpr int kLanes = 4;
+
+  Status copy(const mem::Location& near, int lane, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from,
+              std::size_t bytes);
+  // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, where there is no kernel.
+  Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
+  // Has kernels for reduce() at all.
+  [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);
+
+  // All of it is done. The first failure is the error; everything has ended then, too.
+  Status poll(bool* done);
+
+ private:
+  mem::cuda::Ticket tickets_[kLanes];
+};
+
+}  // namespace hr::layout::cuda
