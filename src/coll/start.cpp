@@ -78,8 +78,8 @@ Query query_of(const Call& call, DeviceMode mode = {}) noexcept {
   }
   if (call.area != nullptr) query.sharing = call.area->sharing();
   query.devices = mode.agreed;
-  // The exchange has taken the operation's cells.
-  if (mode.on && !mode.agreed) query.sharing = Sharing::kNone;
+  // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
+  if (mode.on) query.sharing = Sharing::kNone;
   return query;
 }
 
