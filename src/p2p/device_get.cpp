@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
-#include "layout/cuda/peer.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -48,21 +47,15 @@ constexpr double kSweepSeconds = 200e-6;
 
 bool advance(void*);
 
-// One polled wait for as long as anything is under way: a device rings no doorbell.
-void under_way(bool any) {
-  static bool counted = false;
-  if (any == counted) return;
-  (any ? begin_polled_wait : end_polled_wait)();
-  counted = any;
-}
+PolledWait polled;
 
 void watch() {
   add_hook(&advance, nullptr);
-  under_way(!gets.empty() || !unready.empty());
+  polled.hold(!gets.empty() || !unready.empty());
 }
 
 void end(Get& get, Status status) {
-  send_answer(get.message.proc, wire::answer(wire::Kind::kDone, get.message.cookie), nullptr);
+  send_answer(get.message.proc, wire::answer(wire::Kind::kDone, get.message.cookie));
   finish_rendezvous(*get.receive, status);
 }
 
@@ -98,13 +91,13 @@ bool poll_unready() {
     moved = true;
     const MessageName message = unready[i].message;
     unready.erase(unready.begin() + static_cast<std::ptrdiff_t>(i));
-    send_answer(message.proc, wire::answer(wire::Kind::kReady, message.cookie), nullptr);
+    send_answer(message.proc, wire::answer(wire::Kind::kReady, message.cookie));
   }
   return moved;
 }
 
 void revoke(int process, std::uint64_t allocation) {
-  send_answer(process, wire::answer(wire::Kind::kRevoke, allocation), nullptr);
+  send_answer(process, wire::answer(wire::Kind::kRevoke, allocation));
 }
 
 bool advance(void*) {
@@ -115,13 +108,13 @@ bool advance(void*) {
     next_sweep = now + kSweepSeconds;
     mem::sweep_exports(&revoke);
   }
-  under_way(!gets.empty() || !unready.empty());
+  polled.hold(!gets.empty() || !unready.empty());
   if (gets.empty() && unready.empty() && !mem::any_exports()) remove_hook(&advance, nullptr);
   return moved;
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
-  if (announced.device_view == nullptr || receive.view_.where.is_host() || receive.total_ == 0) return kCannot;
+  if ((announced.flags & wire::kView) == 0 || receive.view_.where.is_host() || receive.total_ == 0) return kCannot;
   return knobs().cuda_ipc == CudaIpcChoice::kOff ? kCannot : 0.0;
 }
 
@@ -134,14 +127,14 @@ std::unique_ptr<Get> take_get() {
 
 Status begin(const Announcement& announced, Request& receive) {
   PeerView from;
-  std::memcpy(static_cast<void*>(&from), announced.device_view, announced.device_view_bytes);
+  std::memcpy(static_cast<void*>(&from), announced.tail, announced.tail_bytes);
   std::unique_ptr<Get> get = take_get();
   get->receive = &receive;
   get->message = {announced.from_proc, announced.sender_cookie};
-  get->waits = announced.pending;
+  get->waits = (announced.flags & wire::kPending) != 0;
   HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
   if (get->waits) {
-    send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie), nullptr);
+    send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
   } else {
     HR_TRY(get->copy.start(receive.view_, receive.total_));
   }
@@ -158,26 +151,15 @@ bool serves(const Peer& peer, const layout::View& data) noexcept {
          knobs().cuda_ipc != CudaIpcChoice::kOff;
 }
 
-Status offer(Peer& peer, Request& send, const Envelope& envelope) {
-  struct {
-    wire::Rts rts;
-    PeerView view;
-  } message;
-  static_assert(sizeof message == sizeof(wire::Rts) + sizeof(PeerView));
-  message.rts = {reinterpret_cast<std::uint64_t>(&send), 0, 0};
-  std::size_t bytes = sizeof message.rts;
+Status describe(const Peer& peer, const layout::View& data, std::uint64_t* flags, PeerView* view) {
+  const Status described = layout::cuda::announce(data, peer.proc, view);
+  if (described.errc() == Errc::kUnsupportedOperation) return kOk;
+  HR_TRY(described);
   bool idle = true;
-  const Status described = layout::cuda::announce(send.view_, peer.proc, &message.view);
-  if (described.ok()) {
-    bytes += message.view.wire_bytes();
-    HR_TRY(mem::default_stream_idle(send.view_.where, &idle));
-    message.rts.pending = idle ? 0 : 1;
-  } else if (described.errc() != Errc::kUnsupportedOperation) {
-    return described;
-  }
-  HR_TRY(peer.transport->send(peer.proc, wire::envelope(wire::Kind::kRts, envelope, send.view_.packed), &message.rts,
-                              bytes));
-  if (described.ok()) watch();
+  HR_TRY(mem::default_stream_idle(data.where, &idle));
+  *flags |= wire::kView;
+  if (!idle) *flags |= wire::kPending;
+  watch();
   return kOk;
 }
 
@@ -204,7 +186,7 @@ void finalize() {
   gets.clear();
   free_gets.clear();
   unready.clear();
-  under_way(false);
+  polled.hold(false);
 }
 
 }  // namespace device_get

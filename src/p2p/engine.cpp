@@ -8,6 +8,8 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/device_get.hpp"
+#include "p2p/local_copy.hpp"
+#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -69,8 +71,10 @@ Status init() {
 Status finalize() {
   if (the_engine == nullptr) return kOk;
   HR_TRY(process_buffer().flush());
-  wait_until([] { return the_engine->busy.empty(); });
+  wait_until([] { return the_engine->busy.empty() && staged::idle(); });
+  staged::finalize();
   device_get::finalize();
+  local_copy::finalize();
   const Status status = transport::finalize();
   the_engine.reset();
   return status;

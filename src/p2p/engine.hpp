@@ -15,12 +15,14 @@
 
 namespace hr::p2p {
 
-// An answer (SyncAck, Cts, Done) that the transport had no room for. Payload: Cts or nothing.
+// A message of the protocols (SyncAck, Cts, Done, ...) that the transport had no room for.
 struct Answer {
+  static constexpr std::size_t kMaxBytes = 24;
   transport::Header header;
-  wire::Cts cts;
+  std::byte payload[kMaxBytes];
   std::size_t bytes;
 };
+static_assert(sizeof(wire::Cts) <= Answer::kMaxBytes && sizeof(wire::Piece) <= Answer::kMaxBytes);
 
 struct Peer {
   transport::Transport* transport = nullptr;  // null until the first message to it
@@ -64,10 +66,15 @@ void start_send(Peer& peer, Request& send);
 void start_receive(Request& receive);
 // A matched unexpected message meets its receive; the record is destroyed.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer now or as soon as there is room.
-void send_answer(int proc, const transport::Header& header, const wire::Cts* cts);
+// Sends an answer, with a payload of at most Answer::kMaxBytes, now or as soon as there is room.
+void send_answer(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
 // Moves what is queued for this peer; true when something moved (send.cpp).
 bool flush(Peer& peer);
+// Sends the next piece of a rendezvous send as Data; Status::again() when there is no room (stream.cpp).
+Status push_piece(Peer& peer, Request& send);
+// Tells the receiver that the rest of a message, whose first `sent` bytes are on their way, cannot be read
+// (stream.cpp).
+void abandon(int to_proc, const Request& send, std::size_t sent);
 // Moves pieces of the front stream; true when something moved (stream.cpp).
 bool push_stream(Peer& peer);
 void mark_busy(Peer& peer);

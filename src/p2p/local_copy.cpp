@@ -1,9 +1,67 @@
-// Local copy: a message of this process to itself moves from the sender's layout to the receiver's in one copy.
+#include "p2p/local_copy.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "layout/cuda/local_copy.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
+namespace local_copy {
 namespace {
+
+struct Moving {
+  Request* send;
+  Request* receive;
+  layout::cuda::LocalCopy copy;
+};
+
+std::vector<std::unique_ptr<Moving>> moving;
+PolledWait polled;
+
+void end(Request& send, Request& receive, Status status) {
+  finish_rendezvous(receive, status);
+  complete(send, Completion{});
+}
+
+bool advance(void*) {
+  bool moved = false;
+  for (std::size_t i = 0; i < moving.size();) {
+    bool done = false;
+    const Status status = moving[i]->copy.poll(&done);
+    if (!done) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    const std::unique_ptr<Moving> ended = std::move(moving[i]);
+    moving.erase(moving.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*ended->send, *ended->receive, status);
+  }
+  polled.hold(!moving.empty());
+  if (moving.empty()) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+bool on_devices(const layout::View& from, const layout::View& to) {
+  return !from.where.is_host() && !to.where.is_host() && (from.where.is_device() || to.where.is_device());
+}
+
+Status start(Request& send, Request& receive, bool* started) {
+  *started = false;
+  if (receive.total_ == 0 || !on_devices(send.view_, receive.view_)) return kOk;
+  auto made = std::make_unique<Moving>();
+  made->send = &send;
+  made->receive = &receive;
+  HR_TRY(made->copy.start(send.view_, receive.view_, receive.total_, started));
+  if (!*started) return kOk;
+  moving.push_back(std::move(made));
+  add_hook(&advance, nullptr);
+  polled.hold(true);
+  return kOk;
+}
 
 double probe(const Announcement& /*announced*/, const Request& /*receive*/, const transport::Caps& caps) {
   return caps.same_address_space ? 0.0 : kCannot;
@@ -11,14 +69,24 @@ double probe(const Announcement& /*announced*/, const Request& /*receive*/, cons
 
 Status begin(const Announcement& announced, Request& receive) {
   Request& send = *reinterpret_cast<Request*>(announced.sender_cookie);
-  const Status status = receive.total_ == 0 ? kOk : layout::copy(send.view_, receive.view_);
-  finish_rendezvous(receive, status);
-  complete(send, Completion{});
+  bool started = false;
+  Status status = start(send, receive, &started);
+  if (started) return kOk;
+  if (status.ok() && receive.total_ != 0) status = layout::copy(send.view_, receive.view_);
+  end(send, receive, status);
   return kOk;
 }
 
 }  // namespace
 
-const Rendezvous kLocalCopy{"local_copy", probe, begin};
+void finalize() {
+  remove_hook(&advance, nullptr);
+  moving.clear();
+  polled.hold(false);
+}
+
+}  // namespace local_copy
+
+const Rendezvous kLocalCopy{"local_copy", local_copy::probe, local_copy::begin};
 
 }  // namespace hr::p2p

@@ -24,6 +24,18 @@ void remove_hook(ProgressHook hook, void* argument);
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
+// One polled wait, held for as long as its owner has anything under way.
+class PolledWait {
+ public:
+  void hold(bool any) noexcept {
+    if (any != held_) (any ? begin_polled_wait : end_polled_wait)();
+    held_ = any;
+  }
+
+ private:
+  bool held_ = false;
+};
+
 // How often a waiting loop may look at a word in shared memory before it must make progress on everything else: a
 // microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
 [[nodiscard]] unsigned looks_before_progress() noexcept;

@@ -5,6 +5,7 @@
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
+#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -31,7 +32,7 @@ void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) [[likely]] {
     finish_eager(*receive, envelope, data, bytes);
-    if (ack != nullptr) send_answer(from, wire::answer(Kind::kSyncAck, *ack), nullptr);
+    if (ack != nullptr) send_answer(from, wire::answer(Kind::kSyncAck, *ack));
     return;
   }
   Unexpected* message = Unexpected::create(bytes);
@@ -65,10 +66,12 @@ void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload)
   wire::Cts cts;
   std::memcpy(&cts, payload, sizeof cts);
   Request& send = request_of(sender_cookie);
+  const auto way = static_cast<std::uint8_t>(cts.way);
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
   send.offset_ = 0;
   send.phase_ = Request::Phase::kMoving;
+  if (way != 0 && staged::begin_send(from, send, way)) return;
   Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
   peer.streams.push_back(send);
   mark_busy(peer);
@@ -110,7 +113,15 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kReady:
       return device_get::arrive_ready(from, header.words[2]);
     case Kind::kRevoke:
+      staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);
+    case Kind::kPiece: {
+      wire::Piece piece;
+      std::memcpy(&piece, payload, sizeof piece);
+      return staged::arrive_piece(from, request_of(header.words[1]), header, piece);
+    }
+    case Kind::kChunk:
+      return staged::arrive_chunk(header.words[1], wire::chunk_of(header));
     case Kind::kSyncAck:
     case Kind::kDone:
       return complete(request_of(header.words[2]), Completion{});
@@ -122,8 +133,7 @@ void consume(Unexpected* message, Request& receive) {
     begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
                                               message->payload_bytes));
   } else {
-    if (message->wants_ack)
-      send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie), nullptr);
+    if (message->wants_ack) send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie));
     finish_eager(receive, message->envelope, message->payload, message->bytes);
   }
   Unexpected::destroy(message);

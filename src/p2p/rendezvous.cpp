@@ -4,11 +4,12 @@
 #include <cstring>
 
 #include "p2p/engine.hpp"
+#include "p2p/single_copy.hpp"
 
 namespace hr::p2p {
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
 
 }  // namespace
 
@@ -16,11 +17,9 @@ Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_
                              std::size_t payload_bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
-  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.pending != 0};
-  if (payload_bytes > sizeof rts) {
-    announced.device_view = payload + sizeof rts;
-    announced.device_view_bytes = payload_bytes - sizeof rts;
-  }
+  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags};
+  announced.tail = payload + sizeof rts;
+  announced.tail_bytes = payload_bytes - sizeof rts;
   return announced;
 }
 
@@ -47,6 +46,18 @@ void begin_rendezvous(Request& receive, const Announcement& announced) {
     if (status.errc() != Errc::kUnsupportedOperation) return finish_rendezvous(receive, status);
     cost[best] = kCannot;
   }
+}
+
+void account(Request& receive, std::size_t bytes, Status status) {
+  if (!status.ok()) {
+    // The rest still arrives.
+    if (receive.completion_.error.ok()) receive.detail_ = take_detail();
+    receive.completion_.error = status;
+  }
+  receive.offset_ += bytes;
+  if (receive.offset_ < receive.total_) return;
+  single_copy::stream_ends(receive);
+  finish_rendezvous(receive, kOk);
 }
 
 void finish_rendezvous(Request& receive, Status status) {

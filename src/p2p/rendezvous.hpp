@@ -21,10 +21,10 @@ struct Announcement {
   std::uint64_t sender_cookie = 0;
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
-  bool pending = false;              // to be asked for (wire::Kind::kAsk)
-  // Device memory that this process may read itself: a layout::cuda::PeerView, valid during begin().
-  const std::byte* device_view = nullptr;
-  std::size_t device_view_bytes = 0;
+  std::uint64_t flags = 0;           // wire::RtsFlag
+  // What the flags say that follows; valid during begin().
+  const std::byte* tail = nullptr;
+  std::size_t tail_bytes = 0;
 };
 
 inline constexpr double kCannot = std::numeric_limits<double>::infinity();
@@ -37,6 +37,7 @@ struct Rendezvous {
 
 extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
 extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
+extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
 extern const Rendezvous kSingleCopy;  // read the sender's memory
 extern const Rendezvous kStream;      // pieces through the transport
 
@@ -47,6 +48,9 @@ Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_
 void begin_rendezvous(Request& receive, const Announcement& announced);
 // A piece of a stream has arrived.
 void arrive_data(Request& receive, std::size_t offset, const std::byte* payload, std::size_t bytes);
+// So many bytes of an announced message are where they belong, or have failed with this status; the first failure is
+// what the receive reports. It ends when all are accounted for.
+void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of an announced message.
 void finish_rendezvous(Request& receive, Status status);
 

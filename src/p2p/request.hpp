@@ -84,7 +84,7 @@ class Request final : public Object {
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;      // bytes of the packed form done
   std::size_t total_ = 0;       // bytes to move
-  double started_ = 0;          // streams: when the data was asked for
+  double started_ = 0;          // streams: when the data was asked for, else 0
   std::uint64_t sequence_ = 0;  // receives: order of posting
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;

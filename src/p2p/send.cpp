@@ -6,6 +6,7 @@
 #include "boot/boot.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -15,6 +16,11 @@ using wire::Kind;
 Envelope envelope_of(const Request& send) { return {send.context_, send.source_, send.tag_}; }
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
+
+// A send to this process itself that one device can do: it need not go through the host, whatever its size.
+bool stays_on_device(const Peer& peer, const layout::View& data) {
+  return peer.caps.same_address_space && data.where.is_device() && data.packed != 0;
+}
 
 // Device data that the receiver can fetch itself is announced whatever its size.
 bool goes_eagerly(const Peer& peer, const layout::View& data) {
@@ -44,19 +50,43 @@ Status offer_eager_sync(Peer& peer, Request& send) {
   return kOk;
 }
 
+// What a ready-to-send message of device data says, so that the receiver can choose a way.
+struct DeviceRts {
+  wire::Rts rts;
+  union {
+    layout::cuda::PeerView view;
+    mem::cuda::Export chunks;
+  };
+};
+
+Status offer_device_data(Peer& peer, Request& send) {
+  DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_)}, {}};
+  std::size_t bytes = sizeof message.rts;
+  if (device_get::serves(peer, send.view_)) {
+    HR_TRY(device_get::describe(peer, send.view_, &message.rts.flags, &message.view));
+    if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
+  }
+  if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable &&
+      staged::offer_chunks(peer, send.view_, &message.chunks)) {
+    message.rts.flags |= wire::kChunks;
+    bytes += sizeof message.chunks;
+  }
+  return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &message,
+                              bytes);
+}
+
 Status offer_rendezvous(Peer& peer, Request& send) {
-  if (device_get::serves(peer, send.view_)) return device_get::offer(peer, send, envelope_of(send));
+  const bool host = send.view_.where.is_host();
+  if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0};
-  // Managed memory is not for another process to read.
-  if (send.view_.contiguous && send.view_.where.is_host())
-    rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  if (send.view_.contiguous && host) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
   return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts,
                               sizeof rts);
 }
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
-  const bool small = goes_eagerly(peer, send.view_);
+  const bool small = goes_eagerly(peer, send.view_) && !stays_on_device(peer, send.view_);
   const Status status = !small              ? offer_rendezvous(peer, send)
                         : send.synchronous_ ? offer_eager_sync(peer, send)
                                             : offer_eager(peer, send.view_, envelope_of(send));
@@ -83,7 +113,7 @@ bool flush(Peer& peer) {
   bool moved = false;
   while (!peer.answers.empty()) {
     const Answer& answer = peer.answers.front();
-    if (!peer.transport->send(peer.proc, answer.header, &answer.cts, answer.bytes).ok()) return moved;
+    if (!peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes).ok()) return moved;
     peer.answers.pop_front();
     moved = true;
   }
@@ -99,15 +129,17 @@ bool flush(Peer& peer) {
   return push_stream(peer) || moved;
 }
 
-void send_answer(int proc, const transport::Header& header, const wire::Cts* cts) {
+void send_answer(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
-  const std::size_t bytes = cts == nullptr ? 0 : sizeof *cts;
   // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
     boot::abort(1, "cannot answer rank " + std::to_string(proc) + ": " + take_detail());
   }
-  if (peer->answers.empty() && peer->transport->send(proc, header, cts, bytes).ok()) return;
-  peer->answers.push_back({header, cts == nullptr ? wire::Cts{} : *cts, bytes});
+  if (peer->answers.empty() && peer->transport->send(proc, header, payload, bytes).ok()) return;
+  Answer& answer = peer->answers.emplace_back();
+  answer.header = header;
+  answer.bytes = bytes;
+  if (bytes != 0) std::memcpy(answer.payload, payload, bytes);
   mark_busy(*peer);
 }
 

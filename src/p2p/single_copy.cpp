@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
@@ -63,7 +64,7 @@ Status begin(const Announcement& announced, Request& receive) {
     return status;
   }
   class_of(receive.total_).read.add(now_seconds() - start, receive.total_);
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie), nullptr);
+  send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
   finish_rendezvous(receive, status);
   return kOk;
 }
@@ -80,8 +81,9 @@ double stream_seconds(const Announcement& announced, const Request& receive) {
 void stream_begins(Request& receive) { receive.started_ = now_seconds(); }
 
 void stream_ends(Request& receive) {
-  if (receive.total_ < knobs().single_copy_bytes) return;
-  class_of(receive.total_).stream.add(now_seconds() - receive.started_, receive.total_);
+  const double started = std::exchange(receive.started_, 0);
+  if (started == 0 || receive.total_ < knobs().single_copy_bytes) return;
+  class_of(receive.total_).stream.add(now_seconds() - started, receive.total_);
 }
 
 }  // namespace single_copy

@@ -11,7 +11,7 @@ namespace hr::p2p::single_copy {
 
 // Modelled seconds of streaming this message; finite for every message.
 double stream_seconds(const Announcement& announced, const Request& receive);
-// The time between the two is the measure of a stream.
+// The time between the two is the measure of a stream; a receive that did not begin with the first is not measured.
 void stream_begins(Request& receive);
 void stream_ends(Request& receive);
 

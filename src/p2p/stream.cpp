@@ -16,17 +16,20 @@ double probe(const Announcement& announced, const Request& receive, const transp
 
 Status begin(const Announcement& announced, Request& receive) {
   if (receive.total_ == 0) {
-    send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie), nullptr);
+    send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
     finish_rendezvous(receive, kOk);
     return kOk;
   }
   single_copy::stream_begins(receive);
-  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_};
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts);
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0};
+  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 
-// One piece; Status::again() when there is no room.
+}  // namespace
+
+const Rendezvous kStream{"stream", probe, begin};
+
 Status push_piece(Peer& peer, Request& send) {
   const std::size_t bytes = std::min(peer.caps.chunk_bytes, send.total_ - send.offset_);
   const transport::Header header = wire::data(send.peer_cookie_, send.offset_);
@@ -42,9 +45,10 @@ Status push_piece(Peer& peer, Request& send) {
   return kOk;
 }
 
-}  // namespace
-
-const Rendezvous kStream{"stream", probe, begin};
+void abandon(int to_proc, const Request& send, std::size_t sent) {
+  const wire::Piece missing{send.total_ - sent, 0, 0};
+  send_answer(to_proc, wire::piece(0, wire::kNoChunk, send.peer_cookie_, sent), &missing, sizeof missing);
+}
 
 bool push_stream(Peer& peer) {
   bool moved = false;
@@ -55,6 +59,7 @@ bool push_stream(Peer& peer) {
     if (status.ok() && send->offset_ < send->total_) continue;
     peer.streams.remove(*send);
     Completion completion;
+    if (!status.ok()) abandon(peer.proc, *send, send->offset_);
     completion.error = status;
     complete(*send, completion);
   }
@@ -62,17 +67,13 @@ bool push_stream(Peer& peer) {
 }
 
 void arrive_data(Request& receive, std::size_t offset, const std::byte* payload, std::size_t bytes) {
+  Status status = kOk;
   if (receive.view_.plain_host()) {
     std::memcpy(receive.view_.data() + offset, payload, bytes);
-  } else if (const Status status = layout::unpack(receive.view_, offset, bytes, payload); !status.ok()) {
-    // The rest of the stream still arrives; the first error is what the receive reports.
-    if (receive.completion_.error.ok()) receive.detail_ = take_detail();
-    receive.completion_.error = status;
+  } else {
+    status = layout::unpack(receive.view_, offset, bytes, payload);
   }
-  receive.offset_ += bytes;
-  if (receive.offset_ < receive.total_) return;
-  single_copy::stream_ends(receive);
-  finish_rendezvous(receive, kOk);
+  account(receive, bytes, status);
 }
 
 }  // namespace hr::p2p

@@ -1,12 +1,13 @@
 // What the 24 bytes of transport::Header mean between two processes running this library.
 //
-//   word 0: kind (8 bits) | unused (24) | context (32)
+//   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data
+//           receiver's cookie (64)                 Data, Piece
+//           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
 //           sender's cookie (64)                   SyncAck, Cts, Done, Ask, Ready
 //           id of an allocation                    Revoke
-//           offset in the packed form              Data
+//           offset in the packed form              Data, Piece
 //
 // A cookie is the address of the Request in the process that made it up; it comes back unchanged.
 #pragma once
@@ -22,13 +23,15 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,     // "ready to send": payload: Rts, and for device memory a description that layout/cuda reads
+  kRts,     // "ready to send": payload: Rts, then what its flags say
   kCts,     // "clear to send": payload: Cts
   kData,    // payload: a piece of the packed form
   kDone,    // the receiver has fetched the data itself
   kAsk,     // device data was announced before it was final: the receiver waits for kReady
   kReady,   // it is final now
   kRevoke,  // an allocation that this process may have mapped is gone
+  kPiece,   // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kChunk,   // the receiver has taken it out: the chunk is free again
 };
 
 struct EagerSyncHead {
@@ -38,13 +41,38 @@ struct EagerSyncHead {
 struct Rts {
   std::uint64_t sender_cookie;
   std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
-  std::uint64_t pending;  // 1: work that the data depends on is under way on the sender's device; kAsk asks for kReady
+  std::uint64_t flags;    // RtsFlag
+};
+enum RtsFlag : std::uint64_t {
+  kPending = 1,  // work that the data depends on is under way on the sender's device; kAsk asks for kReady
+  kDevice = 2,   // the data is on a device
+  kManaged = 4,  // the data is in managed memory
+  kMovable = 8,  // the sender's device can move it by itself
+  kView = 16,    // a layout::cuda::PeerView follows: the receiver may fetch the data
+  kChunks = 32,  // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
 
 struct Cts {
   std::uint64_t receiver_cookie;
   std::uint64_t bytes;  // how much of the packed form is wanted
+  std::uint64_t way;    // Way
 };
+
+// How pieces travel; 0: as Data, through the transport.
+enum Way : std::uint8_t {
+  kStaged = 1,        // through chunks of the sender's staging memory
+  kFromDevice = 2,    // put there by the sender's device, else by its CPU
+  kToDevice = 4,      // taken out by the receiver's device
+  kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
+};
+
+struct Piece {
+  std::uint64_t bytes;
+  std::uint64_t memory;  // id of the Export; 0: shared memory
+  std::uint64_t at;      // where it lies in that memory
+};
+// In place of a chunk's number: the sender cannot read its data, this much of it will not come.
+inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {
   return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(envelope.context) << 32,
@@ -59,6 +87,22 @@ inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offse
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};
 }
 
+inline transport::Header piece(std::uint8_t way, std::uint32_t chunk, std::uint64_t receiver_cookie,
+                               std::uint64_t offset) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kPiece) | static_cast<std::uint64_t>(way) << 8 |
+               static_cast<std::uint64_t>(chunk) << 32,
+           receiver_cookie, offset}};
+}
+inline transport::Header chunk(std::uint32_t chunk, std::uint64_t memory) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kChunk) | static_cast<std::uint64_t>(chunk) << 32, memory, 0}};
+}
+
+inline std::uint8_t way(const transport::Header& header) noexcept {
+  return static_cast<std::uint8_t>(header.words[0] >> 8 & 0xff);
+}
+inline std::uint32_t chunk_of(const transport::Header& header) noexcept {
+  return static_cast<std::uint32_t>(header.words[0] >> 32);
+}
 inline Kind kind(const transport::Header& header) noexcept { return static_cast<Kind>(header.words[0] & 0xff); }
 inline Envelope envelope_of(const transport::Header& header) noexcept {
   return {static_cast<std::uint32_t>(header.words[0] >> 32), static_cast<int>(header.words[1] & 0xffffffffU),

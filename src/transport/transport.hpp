@@ -64,6 +64,12 @@ class Transport {
   // does not let us (the caller falls back and does not ask again).
   virtual Status read_remote(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) = 0;
 
+  // Memory that both that process and this one can reach, for that process to stage data in for the others: the same
+  // bytes in all of them, of the same size everywhere. Empty where there is none. A process that asks for its own gets
+  // it with pages behind it (empty when there are none left: noted once); the others may touch it once they were told
+  // to.
+  virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
+
   // Sleeping: arm() is called before sleep(); if a message arrives in between, sleep() returns at once.
   // Only one transport of a process sleeps (the one with the doorbell); the default does not.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }

@@ -59,8 +59,8 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
     HR_TRY(side_of(view, context, &side));
     const SideShape packed = packed_side(chunk, first);
     bool launched = false;
-    HR_TRY(launch_copy(context, stream, way == Way::kOut ? side : packed, way == Way::kOut ? packed : side, first, bytes,
-                       &launched));
+    HR_TRY(launch_copy(context, stream, way == Way::kOut ? side : packed, way == Way::kOut ? packed : side, first,
+                       bytes, &launched));
     if (!launched) {
       return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
     }
@@ -69,13 +69,12 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
 }
 
 Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
-  return in_context_of(
-      from, [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, process); });
+  return in_context_of(from,
+                       [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, process); });
 }
 
 Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
-  return in_context_of(to,
-                       [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, process); });
+  return in_context_of(to, [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, process); });
 }
 
 Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, const Export& memory, std::size_t at,

@@ -1,5 +1,5 @@
-// ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel of
-// the view's device.
+// ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel
+// of the view's device.
 //
 // Owner: whoever started it; it must stay until poll() has said that it is done (an import is pinned until then).
 // Threads: library lock.

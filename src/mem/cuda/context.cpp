@@ -65,6 +65,11 @@ Status Context::of(const Location& location, Context** context) {
               static_cast<std::size_t>(location.base), static_cast<int>(location.device));
 }
 
+bool Context::alive(ContextHandle handle, std::uint64_t id) noexcept {
+  std::uint64_t found = 0;
+  return current_id(handle, &found) && found == id;
+}
+
 Status Context::open(ContextHandle handle, int device, Context** context) {
   std::uint64_t id = 0;
   if (!current_id(handle, &id)) {
@@ -144,7 +149,7 @@ bool Context::can_access(const Context& other) {
   return accessible;
 }
 
-Status Context::order_after(Context& other) {
+Status Context::order_after(Context& other, StreamHandle stream) {
   if (&other == this) return kOk;
   {
     Current current(other);
@@ -153,7 +158,7 @@ Status Context::order_after(Context& other) {
   }
   Current current(*this);
   HR_TRY(current.status());
-  HR_CUDA(device_, stream_wait_event, (stream_, other.event_, 0), "ordering work of two contexts");
+  HR_CUDA(device_, stream_wait_event, (stream, other.event_, 0), "ordering work of two contexts");
   return kOk;
 }
 
@@ -191,9 +196,8 @@ Status Context::synchronize(const char* what) {
 }
 
 void Context::release() noexcept {
-  std::uint64_t id = 0;
-  const bool alive = current_id(handle_, &id) && id == id_ && driver().context_push(handle_) == kSuccess;
-  if (alive) {
+  const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
+  if (entered) {
     // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
@@ -206,7 +210,7 @@ void Context::release() noexcept {
     ContextHandle popped = nullptr;
     (void)driver().context_pop(&popped);
   }
-  if (primary_retained_ && alive) (void)driver().primary_release(device_);
+  if (primary_retained_ && entered) (void)driver().primary_release(device_);
 }
 
 Current::Current(const Context& context)
@@ -247,18 +251,22 @@ Staging::~Staging() {
   }
 }
 
-Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size) {
+Status DeviceBuffer::allocate(Context& context, std::size_t size) {
   context_ = context.handle();
   id_ = context.id();
   HR_CUDA(context.device(), memory_allocate, (&address_, size), "%zu bytes to stay on the device", size);
+  return kOk;
+}
+
+Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size) {
+  HR_TRY(allocate(context, size));
   HR_CUDA(context.device(), copy_async, (address_, reinterpret_cast<std::uintptr_t>(bytes), size, context.stream()),
           "%zu bytes from %p to the device", size, bytes);
   return context.synchronize("a copy to the device");
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  std::uint64_t id = 0;
-  if (address_ == 0 || !current_id(context_, &id) || id != id_) return;
+  if (address_ == 0 || !Context::alive(context_, id_)) return;
   if (driver().context_push(context_) != kSuccess) return;
   (void)driver().memory_free(address_);
   ContextHandle popped = nullptr;

@@ -26,6 +26,9 @@ class Context {
   // and VMM memory, which have none, the device's primary context, or else the caller's current one.
   static Status of(const Location& location, Context** context);
 
+  // The context with this handle and id has not been destroyed.
+  [[nodiscard]] static bool alive(ContextHandle handle, std::uint64_t id) noexcept;
+
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
@@ -50,8 +53,10 @@ class Context {
   // The context must be current.
   bool can_access(const Context& other);
 
-  // Later work on stream() waits for what `other` has been given (and its legacy default stream) until now.
-  Status order_after(Context& other);
+  // Later work on stream(), or on `stream` of this context, waits for what `other` has been given on its stream() (and
+  // its legacy default stream) until now.
+  Status order_after(Context& other) { return order_after(other, stream_); }
+  Status order_after(Context& other, StreamHandle stream);
 
   // Waits until all work given to stream() is done.
   Status synchronize(const char* what);
@@ -132,6 +137,8 @@ class DeviceBuffer {
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
   ~DeviceBuffer();
 
+  // The context must be current.
+  Status allocate(Context& context, std::size_t size);
   // Allocates and fills from host memory; the copy is done on return. The context must be current.
   Status fill(Context& context, const void* bytes, std::size_t size);
   [[nodiscard]] bool belongs_to(const Context& context) const noexcept {

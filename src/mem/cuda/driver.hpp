@@ -35,6 +35,7 @@ inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kInvalidImage = 200;
 inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kNotReady = 600;
+inline constexpr Result kHostAlreadyRegistered = 712;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 
 inline constexpr int kAttributeContext = 1;
@@ -56,6 +57,7 @@ inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy d
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
+inline constexpr unsigned kHostRegisterDeviceMap = 2;
 inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{1}); }
 
 // X(member, symbol, parameters): every function returns a Result.
@@ -91,6 +93,7 @@ inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHan
   X(event_query, cuEventQuery, (EventHandle))                                                                    \
   X(stream_query, cuStreamQuery, (StreamHandle))                                                                 \
   X(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned flags))                                   \
+  X(host_device_pointer, cuMemHostGetDevicePointer_v2, (DeviceAddress*, void*, unsigned flags))                  \
   X(host_unregister, cuMemHostUnregister, (void*))                                                               \
   X(ipc_get_handle, cuIpcGetMemHandle, (IpcHandle*, DeviceAddress))                                              \
   X(ipc_open_handle, cuIpcOpenMemHandle_v2, (DeviceAddress*, IpcHandle, unsigned flags))                         \

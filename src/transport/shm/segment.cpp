@@ -10,27 +10,27 @@ struct Head {
   alignas(kLine) std::atomic<std::uint32_t> attached;
 };
 
+std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1) / kPage * kPage; }
+
 }  // namespace
 
-void Segment::lay_out(int processes, std::size_t payload_bytes) {
-  processes_ = processes;
-  payload_bytes_ = payload_bytes;
-  const std::size_t control =
-      sizeof(Head) + kLine + Doorbell::footprint(processes) * static_cast<std::size_t>(processes);
-  control_bytes_ = (control + kPage - 1) / kPage * kPage;
-  bytes_ = control_bytes_ +
-           static_cast<std::size_t>(processes) * static_cast<std::size_t>(processes) * ring_footprint(payload_bytes);
+void Segment::lay_out(const Sizes& sizes) {
+  sizes_ = sizes;
+  const auto processes = static_cast<std::size_t>(sizes.processes);
+  control_bytes_ = whole_pages(sizeof(Head) + kLine + Doorbell::footprint(sizes.processes) * processes);
+  area_bytes_ = whole_pages(sizes.staging_bytes);
+  bytes_ = staging_offset(sizes.processes);
 }
 
-Status Segment::create(const std::string& path, int processes, std::size_t payload_bytes) {
-  lay_out(processes, payload_bytes);
+Status Segment::create(const std::string& path, const Sizes& sizes) {
+  lay_out(sizes);
   HR_TRY(file_.create(path, bytes_, control_bytes_));
   count_attached();
   return kOk;
 }
 
-Status Segment::attach(const std::string& path, int processes, std::size_t payload_bytes) {
-  lay_out(processes, payload_bytes);
+Status Segment::attach(const std::string& path, const Sizes& sizes) {
+  lay_out(sizes);
   HR_TRY(file_.attach(path, bytes_));
   count_attached();
   return kOk;
@@ -38,16 +38,18 @@ Status Segment::attach(const std::string& path, int processes, std::size_t paylo
 
 void Segment::count_attached() {
   auto* head = reinterpret_cast<Head*>(file_.data());
-  if (head->attached.fetch_add(1) + 1 == static_cast<std::uint32_t>(processes_)) file_.unlink();
+  if (head->attached.fetch_add(1) + 1 == static_cast<std::uint32_t>(sizes_.processes)) file_.unlink();
 }
 
 Status Segment::reserve(int receiver, int sender) {
-  return file_.reserve(ring_offset(receiver, sender), ring_footprint(payload_bytes_));
+  return file_.reserve(ring_offset(receiver, sender), ring_footprint(sizes_.payload_bytes));
 }
+
+Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
 
 Doorbell* Segment::doorbell(int process) const noexcept {
   return reinterpret_cast<Doorbell*>(file_.data() + 2 * kLine +
-                                     Doorbell::footprint(processes_) * static_cast<std::size_t>(process));
+                                     Doorbell::footprint(sizes_.processes) * static_cast<std::size_t>(process));
 }
 
 RingMemory* Segment::ring(int receiver, int sender) const noexcept {
@@ -55,9 +57,18 @@ RingMemory* Segment::ring(int receiver, int sender) const noexcept {
 }
 
 std::size_t Segment::ring_offset(int receiver, int sender) const noexcept {
-  const auto index =
-      static_cast<std::size_t>(receiver) * static_cast<std::size_t>(processes_) + static_cast<std::size_t>(sender);
-  return control_bytes_ + index * ring_footprint(payload_bytes_);
+  const auto index = static_cast<std::size_t>(receiver) * static_cast<std::size_t>(sizes_.processes) +
+                     static_cast<std::size_t>(sender);
+  return control_bytes_ + index * ring_footprint(sizes_.payload_bytes);
+}
+
+std::span<std::byte> Segment::staging(int process) const noexcept {
+  return {file_.data() + staging_offset(process), sizes_.staging_bytes};
+}
+
+// Behind the rings.
+std::size_t Segment::staging_offset(int process) const noexcept {
+  return ring_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
 }
 
 }  // namespace hr::transport::shm

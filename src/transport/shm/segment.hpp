@@ -1,11 +1,14 @@
-// Segment: the one shared-memory file of a job on a node, holding a doorbell a process and a ring an ordered pair.
+// Segment: the one shared-memory file of a job on a node, holding a doorbell and a staging area a process and a ring an
+// ordered pair.
 //
 // The file is sparse: a ring gets memory when its sender first connects (reserve(), so that a full /dev/shm is an
-// error and not a bus error later). The lowest rank of the node creates it; the last one to attach unlinks it, so
-// that no death of a process leaves it behind. Owner: the shm transport. Threads: library lock.
+// error and not a bus error later), a staging area when its process first stages something. The lowest rank of the node
+// creates it; the last one to attach unlinks it, so that no death of a process leaves it behind. Owner: the shm
+// transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "base/shared_file.hpp"
@@ -16,27 +19,35 @@ namespace hr::transport::shm {
 
 class Segment {
  public:
-  // Both: `processes` on the node, `payload_bytes` of each ring. Errors: those of SharedFile.
-  Status create(const std::string& path, int processes, std::size_t payload_bytes);
-  Status attach(const std::string& path, int processes, std::size_t payload_bytes);
+  struct Sizes {
+    int processes = 0;              // on the node
+    std::size_t payload_bytes = 0;  // of each ring
+    std::size_t staging_bytes = 0;  // of each process's staging area
+  };
+  // Errors: those of SharedFile.
+  Status create(const std::string& path, const Sizes& sizes);
+  Status attach(const std::string& path, const Sizes& sizes);
 
-  // Makes sure that the ring has memory.
+  // Makes sure that the ring, the area has memory.
   Status reserve(int receiver, int sender);
+  Status reserve_staging(int process);
 
   [[nodiscard]] Doorbell* doorbell(int process) const noexcept;
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
-  [[nodiscard]] std::size_t payload_bytes() const noexcept { return payload_bytes_; }
+  [[nodiscard]] std::span<std::byte> staging(int process) const noexcept;
+  [[nodiscard]] std::size_t payload_bytes() const noexcept { return sizes_.payload_bytes; }
 
  private:
-  void lay_out(int processes, std::size_t payload_bytes);
+  void lay_out(const Sizes& sizes);
   void count_attached();
   [[nodiscard]] std::size_t ring_offset(int receiver, int sender) const noexcept;
+  [[nodiscard]] std::size_t staging_offset(int process) const noexcept;
 
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
+  Sizes sizes_;
   std::size_t bytes_ = 0;
   std::size_t control_bytes_ = 0;  // head and doorbells
-  std::size_t payload_bytes_ = 0;
-  int processes_ = 0;
+  std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages
 };
 
 }  // namespace hr::transport::shm

@@ -27,6 +27,10 @@ std::size_t ring_bytes_for(int processes) {
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
+std::size_t staging_bytes() {
+  return std::bit_floor(knobs().cuda_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().cuda_pipeline_chunks);
+}
+
 class Shm final : public Transport {
  public:
   Shm(const Job& job, Deliver deliver) : deliver_(deliver) {
@@ -74,6 +78,7 @@ class Shm final : public Transport {
   }
   bool progress() override;
   Status read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) override;
+  std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
   void sleep(double seconds) override;
   Status finalize() override { return kOk; }
@@ -99,6 +104,7 @@ class Shm final : public Transport {
   Doorbell* bell_ = nullptr;       // own
   std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
   int own_ = 0;                    // index on the node
+  enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
   std::vector<int> ranks_;           // rank by index on the node
   std::vector<int> local_of_;        // index on the node by rank, -1 elsewhere
@@ -112,12 +118,12 @@ Status Shm::open(const Job& job) {
   const int count = processes();
   const std::string key = "headrace-shm-" + std::to_string(node_);
   const std::string path = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
-  const std::size_t ring = ring_bytes_for(count);
+  const Segment::Sizes sizes{count, ring_bytes_for(count), staging_bytes()};
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   if (own_ == 0) {
-    const Status made = segment_.create(path, count, ring);
+    const Status made = segment_.create(path, sizes);
     // The others learn of a failure instead of waiting for ever.
     HR_TRY(boot::put(key, made.ok() ? path : "failed"));
     HR_TRY(boot::fence());
@@ -130,7 +136,7 @@ Status Shm::open(const Job& job) {
       return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
                   path.c_str());
     }
-    HR_TRY(segment_.attach(answer, count, ring));
+    HR_TRY(segment_.attach(answer, sizes));
   }
   bell_ = segment_.doorbell(own_);
   bell_->pid.store(::getpid(), std::memory_order_release);
@@ -195,6 +201,21 @@ bool Shm::progress() {
     }
   }
   return moved;
+}
+
+std::span<std::byte> Shm::staging(int proc) {
+  const int index = local(proc);
+  if (index != own_) return segment_.staging(index);
+  if (own_staging_ == Staging::kUnasked) {
+    const Status reserved = segment_.reserve_staging(own_);
+    own_staging_ = reserved.ok() ? Staging::kReserved : Staging::kNone;
+    static bool noted = false;
+    if (!reserved.ok()) {
+      log::note_once(noted, "messages between GPU memory and other processes are not pipelined: %s",
+                     take_detail().c_str());
+    }
+  }
+  return own_staging_ == Staging::kReserved ? segment_.staging(own_) : std::span<std::byte>{};
 }
 
 bool Shm::anything_ready() const noexcept {

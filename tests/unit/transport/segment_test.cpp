@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 
 namespace hr::transport::shm {
@@ -20,12 +21,12 @@ bool exists(const std::string& path) {
 TEST(Segment, IsUnlinkedWhenTheLastAttaches) {
   const std::string path = path_for("unlink");
   Segment first;
-  ASSERT_TRUE(first.create(path, 3, 16384).ok());
+  ASSERT_TRUE(first.create(path, {3, 16384, 0}).ok());
   Segment second;
-  ASSERT_TRUE(second.attach(path, 3, 16384).ok());
+  ASSERT_TRUE(second.attach(path, {3, 16384, 0}).ok());
   EXPECT_TRUE(exists(path));
   Segment third;
-  ASSERT_TRUE(third.attach(path, 3, 16384).ok());
+  ASSERT_TRUE(third.attach(path, {3, 16384, 0}).ok());
   EXPECT_FALSE(exists(path));
   // Still the same memory.
   first.doorbell(1)->connections.store(42);
@@ -35,16 +36,37 @@ TEST(Segment, IsUnlinkedWhenTheLastAttaches) {
 TEST(Segment, RingsOfAPairAreDistinctAndZero) {
   const std::string path = path_for("rings");
   Segment segment;
-  ASSERT_TRUE(segment.create(path, 1, 16384).ok());
+  ASSERT_TRUE(segment.create(path, {1, 16384, 0}).ok());
   ASSERT_TRUE(segment.reserve(0, 0).ok());
   EXPECT_EQ(segment.ring(0, 0)->cells[0].sequence.load(), 0U);
   EXPECT_FALSE(exists(path));
 }
 
+TEST(Segment, StagingAreasAreSharedAndApart) {
+  const std::string path = path_for("staging");
+  constexpr std::size_t kBytes = 3 * 4096 + 100;
+  Segment mine;
+  ASSERT_TRUE(mine.create(path, {2, 16384, kBytes}).ok());
+  Segment other;
+  ASSERT_TRUE(other.attach(path, {2, 16384, kBytes}).ok());
+  for (int process = 0; process < 2; ++process) {
+    ASSERT_TRUE(mine.reserve_staging(process).ok());
+    ASSERT_EQ(mine.staging(process).size(), kBytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mine.staging(process).data()) % 4096, 0U);
+    for (std::byte& each : mine.staging(process)) each = static_cast<std::byte>(process + 1);
+  }
+  for (int process = 0; process < 2; ++process) {
+    EXPECT_EQ(other.staging(process).front(), static_cast<std::byte>(process + 1));
+    EXPECT_EQ(other.staging(process).back(), static_cast<std::byte>(process + 1));
+  }
+  ASSERT_TRUE(mine.reserve(1, 1).ok());
+  EXPECT_EQ(mine.ring(1, 1)->cells[0].sequence.load(), 0U);
+}
+
 TEST(Segment, IdlePairsCostNothing) {
   const std::string path = path_for("sparse");
   Segment segment;
-  ASSERT_TRUE(segment.create(path, 64, 262144).ok());
+  ASSERT_TRUE(segment.create(path, {64, 262144, 1 << 20}).ok());
   struct stat info{};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_GT(info.st_size, 1LL << 30) << "64 x 64 rings of 256 KiB";
@@ -54,7 +76,7 @@ TEST(Segment, IdlePairsCostNothing) {
 
 TEST(Segment, AMissingDirectoryIsNamed) {
   Segment segment;
-  const Status status = segment.create("/nonexistent/headrace.x", 2, 16384);
+  const Status status = segment.create("/nonexistent/headrace.x", {2, 16384, 0});
   EXPECT_EQ(status.errc(), Errc::kOther);
   const std::string detail = take_detail();
   EXPECT_NE(detail.find("/nonexistent/headrace.x"), std::string::npos) << detail;

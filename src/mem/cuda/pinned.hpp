@@ -1,0 +1,39 @@
+// PinnedRange: host memory that this process has made known to the driver, so that devices read and write it at full
+// speed and without the CPU.
+//
+// Owner: whoever owns the memory's mapping, which must outlast this. The registration belongs to the context in which
+// it was made, serves all contexts, and ends with that one; pin() then makes another. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::mem::cuda {
+
+class PinnedRange {
+ public:
+  PinnedRange() = default;
+  ~PinnedRange() { release(); }
+  PinnedRange(const PinnedRange&) = delete;
+  PinnedRange& operator=(const PinnedRange&) = delete;
+
+  // Whole pages, all of them there; always the same memory. Nothing to do where it is pinned already. The context must
+  // be current.
+  Status pin(Context& context, std::span<std::byte> memory);
+  // Of the first byte, for devices.
+  [[nodiscard]] DeviceAddress address() const noexcept { return address_; }
+
+ private:
+  void release() noexcept;
+
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  std::byte* memory_ = nullptr;  // null: not registered
+  DeviceAddress address_ = 0;
+};
+
+}  // namespace hr::mem::cuda

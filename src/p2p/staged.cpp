@@ -1,0 +1,101 @@
+// The choice of a way, and progress of both halves.
+#include "p2p/staged.hpp"
+
+#include <cstring>
+
+#include "base/knobs.hpp"
+#include "layout/cuda/chunk_copy.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::p2p {
+namespace staged {
+namespace {
+
+PolledWait polled;
+
+bool advance(void*) {
+  bool moved = advance_sends();
+  moved |= advance_receives();
+  const bool under_way = sending() || receiving();
+  polled.hold(under_way);
+  if (!under_way) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+// Which of the two processes lets its device do its part. Managed memory is the device's where the other side is not
+// plain host memory; where the device cannot move it, the CPU can.
+struct Movers {
+  bool sender;
+  bool receiver;
+};
+Movers movers(const Announcement& announced, const layout::View& target) noexcept {
+  const bool from_host = (announced.flags & (wire::kDevice | wire::kManaged)) == 0;
+  const bool movable = (announced.flags & wire::kMovable) != 0;
+  return {movable && ((announced.flags & wire::kDevice) != 0 || (!from_host && !target.where.is_host())),
+          target.where.is_device() || (!target.where.is_host() && !from_host)};
+}
+
+double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
+  if (receive.total_ == 0 || !caps.same_node) return kCannot;
+  // The sender's CPU cannot read device memory; stream has a way of its own.
+  if ((announced.flags & (wire::kDevice | wire::kMovable)) == wire::kDevice) return kCannot;
+  const Movers by_device = movers(announced, receive.view_);
+  return by_device.sender || by_device.receiver ? 0.25 : kCannot;
+}
+
+bool device_chunks(const Announcement& announced, const layout::View& target) {
+  if ((announced.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
+  mem::cuda::Export chunks;
+  std::memcpy(&chunks, announced.tail, sizeof chunks);
+  return accept_chunks(target, announced.from_proc, chunks);
+}
+
+Status begin(const Announcement& announced, Request& receive) {
+  Movers by_device = movers(announced, receive.view_);
+  if (by_device.receiver && !layout::cuda::movable(receive.view_)) {
+    if (receive.view_.where.is_device()) {
+      return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types goes through the host");
+    }
+    by_device.receiver = false;
+  }
+  std::uint8_t way = wire::kStaged;
+  if (by_device.sender) way |= wire::kFromDevice;
+  if (by_device.receiver) way |= wire::kToDevice;
+  if (by_device.sender && by_device.receiver && device_chunks(announced, receive.view_)) {
+    way |= wire::kDeviceChunks;
+  } else if (engine()
+                 ->peers[static_cast<std::size_t>(announced.from_proc)]
+                 .transport->staging(announced.from_proc)
+                 .empty()) {
+    return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
+  }
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way};
+  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+  return kOk;
+}
+
+}  // namespace
+
+std::uint64_t flags_of(const layout::View& data) {
+  const std::uint64_t kind = data.where.is_device() ? wire::kDevice : wire::kManaged;
+  return layout::cuda::movable(data) ? kind | wire::kMovable : kind;
+}
+
+void watch() {
+  add_hook(&advance, nullptr);
+  polled.hold(sending() || receiving());
+}
+
+bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  release_chunks();
+  release_mappings();
+}
+
+}  // namespace staged
+
+const Rendezvous kStaged{"staged", staged::probe, staged::begin};
+
+}  // namespace hr::p2p

@@ -1,0 +1,59 @@
+// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender puts pieces into
+// chunks of staging memory, the receiver takes them out, several at a time: the copies of both and the messages between
+// overlap. Chunks are pinned memory that the processes share, or, from device to device where the peer can map it,
+// device memory of the sender (pool, VMM and managed memory cannot be mapped itself).
+//
+// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). A piece says where it lies
+// (wire::Piece) and its receiver gives the chunk back (wire::kChunk). The sender takes turns among its messages, a
+// chunk each. A message without a chunk while none comes back goes on through the transport (as a stream does), so that
+// a receiver that makes no progress holds up nobody else; so does a message for which there is no staging memory. A
+// copy that fails ends at both processes: the sender says how much will not come. Nothing waits: a progress hook polls
+// what is under way. Data on devices is ordered after the default streams because all work is put on blocking streams
+// (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp, until everything in them is
+// complete. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+
+#include "mem/cuda/ipc.hpp"
+#include "p2p/engine.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p::staged {
+
+// --- staged.cpp ---
+
+// What an announcement of this view, which is not host memory, says of it (wire::RtsFlag).
+std::uint64_t flags_of(const layout::View& data);
+// Has the hook poll from now on.
+void watch();
+// Nothing is under way, and every chunk is back.
+[[nodiscard]] bool idle() noexcept;
+// Gives the staging memory up; idle.
+void finalize();
+
+// --- staged_send.cpp ---
+
+// Offers device chunks for a message from this device or managed view; false where there are none.
+bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
+// Starts to send Request::total_ bytes; false where there is no staging memory.
+bool begin_send(int to_proc, Request& send, std::uint8_t way);
+void arrive_chunk(std::uint64_t memory, std::uint32_t chunk);
+bool advance_sends();
+[[nodiscard]] bool sending() noexcept;
+// A chunk is at another process.
+[[nodiscard]] bool chunks_away() noexcept;
+void release_chunks();
+
+// --- staged_receive.cpp ---
+
+// The receiver will find chunks there; false where it cannot reach them.
+bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
+void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const wire::Piece& piece);
+// The memory is gone.
+void forget(int from_proc, std::uint64_t memory) noexcept;
+bool advance_receives();
+[[nodiscard]] bool receiving() noexcept;
+void release_mappings();
+
+}  // namespace hr::p2p::staged

@@ -1,0 +1,59 @@
+#include "p2p/staged_chunks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "layout/cuda/chunk_copy.hpp"
+
+namespace hr::p2p::staged {
+namespace {
+
+// A message is cut into at least so many pieces, for their copies to overlap,
+constexpr std::size_t kPieces = 4;
+// but into none smaller than this: starting a copy takes as long as moving about so much.
+constexpr std::size_t kLeastShared = std::size_t{64} << 10;
+constexpr std::size_t kLeastDevice = std::size_t{256} << 10;
+constexpr std::size_t kDeviceChunks = 4;
+
+}  // namespace
+
+Chunks::Chunks(std::span<std::byte> shared) : shared_(shared) {
+  const std::size_t chunk = std::bit_floor(knobs().cuda_pipeline_chunk_bytes);
+  cut(chunk, shared.size() / chunk);
+}
+
+Status Chunks::allocate(const mem::Location& like) {
+  const std::size_t chunk = std::bit_floor(knobs().cuda_staging_bytes / kDeviceChunks);
+  HR_TRY(device_.allocate(like, chunk * kDeviceChunks));
+  cut(chunk, kDeviceChunks);
+  return kOk;
+}
+
+void Chunks::cut(std::size_t chunk_bytes, std::size_t count) {
+  chunk_bytes_ = chunk_bytes;
+  count_ = count;
+  for (std::size_t chunk = count; chunk-- > 0;) free_.push_back(static_cast<std::uint32_t>(chunk));
+}
+
+std::size_t Chunks::piece_bytes(std::size_t message_bytes) const noexcept {
+  const std::size_t least = shared_.empty() ? kLeastDevice : kLeastShared;
+  return std::min(chunk_bytes_, std::max(least, std::bit_ceil(message_bytes / kPieces)));
+}
+
+Status Chunks::pin(const layout::View& view) { return layout::cuda::pin(view, shared_, &pinned_); }
+
+bool Chunks::take(std::uint32_t* chunk) {
+  if (free_.empty()) return false;
+  *chunk = free_.back();
+  free_.pop_back();
+  return true;
+}
+
+void Chunks::give(std::uint32_t chunk) {
+  free_.push_back(chunk);
+  given_at_ = now_seconds();
+}
+
+}  // namespace hr::p2p::staged

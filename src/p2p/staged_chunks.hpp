@@ -1,0 +1,63 @@
+// Chunks: staging memory of this process, cut into pieces of equal size that go out to receivers and come back.
+//
+// There is one of shared memory, page-locked at its first use by a device, and one of device memory for each context
+// that sends from memory that peers cannot map. Owner: staged_send.cpp. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layout/view.hpp"
+#include "mem/cuda/exported_buffer.hpp"
+#include "mem/cuda/pinned.hpp"
+
+namespace hr::p2p::staged {
+
+class Chunks {
+ public:
+  Chunks() = default;
+  explicit Chunks(std::span<std::byte> shared);
+  // Device memory where views like this one are. Errors: those of the driver.
+  Status allocate(const mem::Location& like);
+
+  // As wire::Piece names it.
+  [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
+  [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
+  // The size of the pieces of a message: small enough that several are under way at a time.
+  [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes) const noexcept;
+
+  // Shared memory: makes it fit for copies by devices.
+  Status pin(const layout::View& view);
+  // Where a chunk lies, for the CPU (shared memory), for devices.
+  [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return shared_.data() + chunk * chunk_bytes_; }
+  [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
+    return (shared_.empty() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;
+  }
+
+  // In the memory, for another process.
+  [[nodiscard]] std::size_t at(std::uint32_t chunk) const noexcept {
+    return chunk * chunk_bytes_ + (shared_.empty() ? device_.offset() : 0);
+  }
+
+  // False: none is free.
+  bool take(std::uint32_t* chunk);
+  void give(std::uint32_t chunk);
+  [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
+  // When the last one came back.
+  [[nodiscard]] double given_at() const noexcept { return given_at_; }
+
+ private:
+  void cut(std::size_t chunk_bytes, std::size_t count);
+
+  std::span<std::byte> shared_;
+  mem::cuda::PinnedRange pinned_;
+  mem::cuda::ExportedBuffer device_;
+  std::size_t chunk_bytes_ = 0;
+  std::size_t count_ = 0;
+  std::vector<std::uint32_t> free_;
+  double given_at_ = 0;
+};
+
+}  // namespace hr::p2p::staged

@@ -1,0 +1,149 @@
+// The receiver's half: pieces out of chunks, which then go back.
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/log.hpp"
+#include "layout/cuda/chunk_copy.hpp"
+#include "mem/cuda/pinned.hpp"
+#include "p2p/staged.hpp"
+
+namespace hr::p2p::staged {
+namespace {
+
+// A piece on its way out of its chunk.
+struct Arrival {
+  Request* receive;
+  std::uint32_t chunk;
+  wire::Piece piece;
+  layout::cuda::ChunkCopy copy;
+};
+
+// What this process has of another one.
+struct Sender {
+  std::deque<Arrival> arrivals;  // in the order in which their copies end
+  mem::cuda::PinnedRange pinned;
+  bool pin_refused = false;
+  std::vector<mem::cuda::Export> chunks;  // its device memory
+};
+
+std::vector<std::unique_ptr<Sender>> senders;  // by process
+std::size_t under_way = 0;                     // arrivals
+
+Sender& sender_of(int proc) {
+  const auto index = static_cast<std::size_t>(proc);
+  if (index >= senders.size()) senders.resize(engine()->peers.size());
+  if (senders[index] == nullptr) senders[index] = std::make_unique<Sender>();
+  return *senders[index];
+}
+
+std::span<std::byte> shared_memory(int from_proc) {
+  return engine()->peers[static_cast<std::size_t>(from_proc)].transport->staging(from_proc);
+}
+
+// The sender's shared memory, for the device of this view.
+bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
+  if (sender.pin_refused) return false;
+  if (layout::cuda::pin(data, memory, &sender.pinned).ok()) return true;
+  static bool noted = false;
+  log::note_once(noted, "messages to device memory are not staged through pinned memory: %s", take_detail().c_str());
+  sender.pin_refused = true;
+  return false;
+}
+
+const mem::cuda::Export* chunks_of(const Sender& sender, std::uint64_t memory) {
+  const auto found =
+      std::find_if(sender.chunks.begin(), sender.chunks.end(), [&](const auto& each) { return each.id == memory; });
+  return found == sender.chunks.end() ? nullptr : &*found;
+}
+
+Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset) {
+  const layout::View& target = arrival.receive->view_;
+  const wire::Piece& piece = arrival.piece;
+  if (piece.memory == 0) {
+    return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at, from_proc);
+  }
+  const mem::cuda::Export* const memory = chunks_of(sender, piece.memory);
+  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d is gone", from_proc);
+  return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
+}
+
+void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_answer(proc, wire::chunk(chunk, memory)); }
+
+}  // namespace
+
+bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks) {
+  Sender& sender = sender_of(from_proc);
+  if (!layout::cuda::reach(data, from_proc, chunks).ok()) {
+    static_cast<void>(take_detail());  // noted where it was refused
+    return false;
+  }
+  if (chunks_of(sender, chunks.id) == nullptr) sender.chunks.push_back(chunks);
+  return true;
+}
+
+void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const wire::Piece& piece) {
+  const std::uint32_t chunk = wire::chunk_of(header);
+  const std::size_t offset = header.words[2];
+  if (chunk == wire::kNoChunk) {
+    return account(receive, piece.bytes,
+                   fail(Errc::kOther, "rank %d could not read the data of its message with tag %d: its error says why",
+                        receive.completion_.source, receive.completion_.tag));
+  }
+  Sender& sender = sender_of(from_proc);
+  const bool by_device = (wire::way(header) & wire::kToDevice) != 0;
+  if (piece.memory == 0) {
+    const std::span<std::byte> memory = shared_memory(from_proc);
+    if (!by_device || !pin(sender, memory, receive.view_)) {
+      const Status status = layout::unpack(receive.view_, offset, piece.bytes, memory.data() + piece.at);
+      give_back(from_proc, chunk, piece.memory);
+      return account(receive, piece.bytes, status);
+    }
+  }
+  Arrival& arrival = sender.arrivals.emplace_back();
+  arrival.receive = &receive;
+  arrival.chunk = chunk;
+  arrival.piece = piece;
+  if (const Status status = start(from_proc, sender, arrival, offset); !status.ok()) {
+    sender.arrivals.pop_back();
+    give_back(from_proc, chunk, piece.memory);
+    return account(receive, piece.bytes, status);
+  }
+  ++under_way;
+  watch();
+}
+
+void forget(int from_proc, std::uint64_t memory) noexcept {
+  const auto index = static_cast<std::size_t>(from_proc);
+  if (index >= senders.size() || senders[index] == nullptr) return;
+  std::erase_if(senders[index]->chunks, [&](const auto& each) { return each.id == memory; });
+}
+
+bool advance_receives() {
+  bool moved = false;
+  for (std::size_t proc = 0; proc < senders.size() && under_way != 0; ++proc) {
+    if (senders[proc] == nullptr) continue;
+    std::deque<Arrival>& arrivals = senders[proc]->arrivals;
+    while (!arrivals.empty()) {
+      Arrival& arrival = arrivals.front();
+      bool done = false;
+      const Status status = arrival.copy.poll(&done);
+      if (!done) break;
+      moved = true;
+      --under_way;
+      Request& receive = *arrival.receive;
+      const wire::Piece piece = arrival.piece;
+      give_back(static_cast<int>(proc), arrival.chunk, piece.memory);
+      arrivals.pop_front();
+      account(receive, piece.bytes, status);
+    }
+  }
+  return moved;
+}
+
+bool receiving() noexcept { return under_way != 0; }
+
+void release_mappings() { senders.clear(); }
+
+}  // namespace hr::p2p::staged

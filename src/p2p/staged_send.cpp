@@ -1,0 +1,236 @@
+// The sender's half: pieces into chunks, and word of each to the receiver.
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "layout/cuda/chunk_copy.hpp"
+#include "p2p/staged.hpp"
+#include "p2p/staged_chunks.hpp"
+
+namespace hr::p2p::staged {
+namespace {
+
+// No chunk came back for so long: their receivers make no progress, and the others must not wait for them.
+constexpr double kStarvedSeconds = 20e-3;
+
+struct Part {
+  std::uint32_t chunk;
+  std::size_t offset;
+  std::size_t bytes;
+  layout::cuda::ChunkCopy copy;
+};
+
+// Request::offset_ is where the next part starts; what is before is in `parts` or told to the receiver.
+struct Outgoing {
+  Request* send;
+  int proc;
+  std::uint8_t way;
+  Chunks* chunks;
+  std::size_t piece;
+  std::deque<Part> parts;  // on their way into chunks, in order
+  std::size_t told = 0;    // bytes
+  Status failure{};        // the first; nothing starts after it
+  std::string failure_text;
+};
+
+std::vector<std::unique_ptr<Outgoing>> outgoing;
+std::size_t turn = 0;  // whose message is the first to get a chunk
+
+std::unique_ptr<Chunks> shared;
+std::vector<std::unique_ptr<Chunks>> on_devices;  // one a context
+
+Chunks* shared_chunks(const Peer& peer) {
+  if (shared == nullptr) {
+    const std::span<std::byte> memory = peer.transport->staging(engine()->rank);
+    if (memory.empty()) return nullptr;
+    shared = std::make_unique<Chunks>(memory);
+  }
+  return shared.get();
+}
+
+Chunks* device_chunks(const mem::Location& where) {
+  static bool noted = false;  // and not tried again
+  for (const auto& each : on_devices) {
+    if (each->device().serves(where)) return each.get();
+  }
+  if (noted) return nullptr;
+  auto made = std::make_unique<Chunks>();
+  if (!made->allocate(where).ok()) {
+    log::note_once(noted, "messages from pool, VMM and managed memory are staged through the host: %s",
+                   take_detail().c_str());
+    return nullptr;
+  }
+  on_devices.push_back(std::move(made));
+  return on_devices.back().get();
+}
+
+Chunks* with_id(std::uint64_t memory) {
+  if (memory == 0) return shared.get();
+  const auto found =
+      std::find_if(on_devices.begin(), on_devices.end(), [&](const auto& each) { return each->id() == memory; });
+  return found == on_devices.end() ? nullptr : found->get();
+}
+
+void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes) {
+  const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
+  send_answer(message.proc, wire::piece(message.way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
+  message.told += bytes;
+}
+
+void note(Outgoing& message, Status failure) {
+  if (failure.ok() || !message.failure.ok()) return;
+  message.failure = failure;
+  message.failure_text = take_detail();
+}
+
+// Starts the next part; false where there is nothing to start or no chunk.
+bool start_part(Outgoing& message) {
+  Request& send = *message.send;
+  std::uint32_t chunk = 0;
+  if (send.offset_ == send.total_ || !message.failure.ok() || !message.chunks->take(&chunk)) return false;
+  const std::size_t offset = send.offset_;
+  const std::size_t bytes = std::min(message.piece, send.total_ - offset);
+  Status status = kOk;
+  if ((message.way & wire::kFromDevice) == 0) {
+    status = layout::pack(send.view_, offset, bytes, message.chunks->host(chunk));
+    if (status.ok()) tell(message, chunk, offset, bytes);
+  } else {
+    Part& part = message.parts.emplace_back();
+    part.chunk = chunk;
+    part.offset = offset;
+    part.bytes = bytes;
+    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk), message.proc);
+    if (!status.ok()) message.parts.pop_back();
+  }
+  if (!status.ok()) {
+    message.chunks->give(chunk);
+    note(message, status);
+    return true;
+  }
+  send.offset_ += bytes;
+  return true;
+}
+
+bool poll_parts(Outgoing& message) {
+  bool moved = false;
+  while (!message.parts.empty()) {
+    Part& part = message.parts.front();
+    bool done = false;
+    const Status status = part.copy.poll(&done);
+    if (!done) return moved;
+    moved = true;
+    if (status.ok()) {
+      tell(message, part.chunk, part.offset, part.bytes);
+    } else {
+      message.chunks->give(part.chunk);
+      note(message, status);
+    }
+    message.parts.pop_front();
+  }
+  return moved;
+}
+
+// All chunks are with receivers that do not give them back: a piece goes through the transport, where there is room.
+bool bypass(Outgoing& message) {
+  Request& send = *message.send;
+  if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;
+  if (now_seconds() - message.chunks->given_at() < kStarvedSeconds) return false;
+  const std::size_t before = send.offset_;
+  const Status status = push_piece(engine()->peers[static_cast<std::size_t>(message.proc)], send);
+  if (status.is_again()) return false;
+  note(message, status);
+  message.told += send.offset_ - before;
+  return true;
+}
+
+bool ended(const Outgoing& message) {
+  return message.parts.empty() && (message.told == message.send->total_ || !message.failure.ok());
+}
+
+void end(Outgoing& message) {
+  Completion completion;
+  completion.error = message.failure;
+  if (!message.failure.ok()) {
+    abandon(message.proc, *message.send, message.told);
+    set_detail(std::move(message.failure_text));
+  }
+  complete(*message.send, completion);
+}
+
+}  // namespace
+
+bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
+  if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
+  Chunks* const found = device_chunks(data.where);
+  if (found == nullptr) return false;
+  if (found->device().export_to(peer.proc, chunks).ok()) return true;
+  static_cast<void>(take_detail());
+  return false;
+}
+
+bool begin_send(int to_proc, Request& send, std::uint8_t way) {
+  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  Chunks* const chunks = (way & wire::kDeviceChunks) != 0 ? device_chunks(send.view_.where) : shared_chunks(peer);
+  if (chunks == nullptr) return false;
+  if ((way & wire::kDeviceChunks) == 0 && (way & wire::kFromDevice) != 0) {
+    static bool noted = false;
+    if (!chunks->pin(send.view_).ok()) {
+      log::note_once(noted, "device memory is not staged through pinned memory: %s", take_detail().c_str());
+      return false;
+    }
+  }
+  auto message = std::make_unique<Outgoing>();
+  message->send = &send;
+  message->proc = to_proc;
+  message->way = way;
+  message->chunks = chunks;
+  message->piece = chunks->piece_bytes(send.total_);
+  outgoing.push_back(std::move(message));
+  start_part(*outgoing.back());
+  watch();
+  return true;
+}
+
+void arrive_chunk(std::uint64_t memory, std::uint32_t chunk) {
+  if (Chunks* const chunks = with_id(memory); chunks != nullptr) chunks->give(chunk);
+}
+
+bool advance_sends() {
+  bool moved = false;
+  const std::size_t count = outgoing.size();
+  ++turn;
+  for (std::size_t i = 0; i < count; ++i) {
+    Outgoing& message = *outgoing[(turn + i) % count];
+    moved |= poll_parts(message);
+    moved |= start_part(message) || bypass(message);
+  }
+  for (std::size_t i = 0; i < outgoing.size();) {
+    if (!ended(*outgoing[i])) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    const std::unique_ptr<Outgoing> message = std::move(outgoing[i]);
+    outgoing.erase(outgoing.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*message);
+  }
+  return moved;
+}
+
+bool sending() noexcept { return !outgoing.empty(); }
+
+bool chunks_away() noexcept {
+  return (shared != nullptr && !shared->all_free()) ||
+         std::any_of(on_devices.begin(), on_devices.end(), [](const auto& each) { return !each->all_free(); });
+}
+
+void release_chunks() {
+  shared.reset();
+  on_devices.clear();
+}
+
+}  // namespace hr::p2p::staged
