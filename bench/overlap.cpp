@@ -2,7 +2,8 @@
 //
 // The operation alone takes t; then the same with a computation of t between start and completion takes T; hidden is
 // the part of t that T does not show: 100 % when T is the computation's time, 0 % when T is the sum. Rows "..., tested"
-// call MPI_Testall now and then while they compute. The computation touches no memory.
+// call MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and irecv one
+// side computes, the other one waits for the message at once.
 #include <algorithm>
 #include <cmath>
 
@@ -49,23 +50,36 @@ struct Buffers {
 
 struct Operation {
   const char* name;
+  bool lower_computes, upper_computes;
   void (*start)(const World& world, const Buffers& buffers, MPI_Request* requests);  // kRequests of them
 };
 constexpr int kRequests = 2;
 
+void one_way(const World& world, const Buffers& b, MPI_Request* requests) {
+  const auto bytes = static_cast<int>(b.bytes);
+  if (world.lower()) {
+    MPI_Isend(b.send, bytes, MPI_BYTE, world.peer(), 1, world.comm, &requests[0]);
+  } else {
+    MPI_Irecv(b.receive, bytes, MPI_BYTE, world.peer(), 1, world.comm, &requests[0]);
+  }
+  requests[1] = MPI_REQUEST_NULL;
+}
+
 const Operation kOperations[] = {
-    {"isend-irecv",
+    {"isend", true, false, one_way},
+    {"irecv", false, true, one_way},
+    {"isend-irecv", true, true,
      [](const World& world, const Buffers& b, MPI_Request* requests) {
        MPI_Irecv(b.receive, static_cast<int>(b.bytes), MPI_BYTE, world.peer(), 1, world.comm, &requests[0]);
        MPI_Isend(b.send, static_cast<int>(b.bytes), MPI_BYTE, world.peer(), 1, world.comm, &requests[1]);
      }},
-    {"iallreduce",
+    {"iallreduce", true, true,
      [](const World& world, const Buffers& b, MPI_Request* requests) {
        MPI_Iallreduce(b.send, b.receive, static_cast<int>(b.bytes / sizeof(float)), MPI_FLOAT, MPI_SUM, world.comm,
                       &requests[0]);
        requests[1] = MPI_REQUEST_NULL;
      }},
-    {"ialltoall",
+    {"ialltoall", true, true,
      [](const World& world, const Buffers& b, MPI_Request* requests) {
        const auto block = static_cast<int>(b.bytes / static_cast<std::size_t>(world.size));
        MPI_Ialltoall(b.send, block, MPI_BYTE, b.receive, block, MPI_BYTE, world.comm, &requests[0]);
@@ -73,16 +87,18 @@ const Operation kOperations[] = {
      }},
 };
 
-// `iterations` times: start, compute in `pieces` with a test after each but the last, complete. Seconds.
+// `iterations` times: start, compute in `pieces` with a test after each but the last, complete. Seconds of a rank that
+// computes, of another one nothing.
 double repeat(const World& world, const Operation& operation, const Buffers& buffers, int iterations, long steps,
               int pieces) {
   MPI_Request requests[kRequests];
+  const bool computes = world.lower() ? operation.lower_computes : operation.upper_computes;
   double seconds = 0;
   for (int i = 0; i < iterations; ++i) {
     bench::barrier(world);
     const double start = MPI_Wtime();
     operation.start(world, buffers, requests);
-    for (int piece = 0; piece < pieces; ++piece) {
+    for (int piece = 0; computes && piece < pieces; ++piece) {
       if (steps > 0) Computation::run(steps / pieces);
       int done = 0;
       if (piece + 1 < pieces) MPI_Testall(kRequests, requests, &done, MPI_STATUSES_IGNORE);
@@ -90,7 +106,7 @@ double repeat(const World& world, const Operation& operation, const Buffers& buf
     MPI_Waitall(kRequests, requests, MPI_STATUSES_IGNORE);
     seconds += MPI_Wtime() - start;
   }
-  return seconds;
+  return computes ? seconds : 0;
 }
 
 // Mean seconds of one iteration, of the slowest rank, a sample each; on every rank.
@@ -119,7 +135,8 @@ int run_all(const bench::Program& program, const World& world, const Options& op
         return
             [&, steps, parts](int iterations) { return repeat(world, operation, buffers, iterations, steps, parts); };
       };
-      const bench::Plan plan = bench::agree_on_plan(world, options, with(0, 1));
+      const bench::Plan plan =
+          bench::agree_on_plan(world, options, bench::whole_time([&](int iterations) { with(0, 1)(iterations); }));
       const double alone = bench::summarise(samples_of(world, plan, with(0, 1)), true).median;
       const long steps = computation.steps(alone);
       const bench::Repeat compute = [&](int iterations) {
@@ -150,9 +167,9 @@ int run_all(const bench::Program& program, const World& world, const Options& op
 
 int main(int argc, char** argv) {
   Options options;
-  options.min = 8;
+  options.min = 16;
   options.max = std::size_t{1} << 20;
-  options.factor = 8;
+  options.factor = 16;
   int pieces = 20;
   bench::OptionTable table = bench::common_options(options);
   table.add("--pieces", "N", "of the computation, with a test between two, in the tested rows (20)",

@@ -1,4 +1,4 @@
-"""The `headrace` command: looks at an installation; runs no MPI itself."""
+"""The `headrace` command: looks at an installation, and runs the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 
 from headrace import installation
+from headrace.bench import cli as bench
 
 
 def info(_: argparse.Namespace) -> int:
@@ -25,9 +26,13 @@ def config(_: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace.")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["bench"]:  # has options of its own
+        return bench.main(arguments[1:])
+    parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
+    commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)

@@ -1,13 +1,16 @@
 """The parts of the benchmarks' runner that judge: limits between sizes, goals, and programs that fail or hang."""
 
 import sys
+import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headrace.bench import child  # noqa: E402 (the path comes first)
+from headrace.bench import child, libraries, plot, suite  # noqa: E402 (the path comes first)
+from headrace.bench.compare import Result, markdown  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
 from headrace.bench.limits import Limits  # noqa: E402
 
@@ -85,6 +88,82 @@ class ChildTest(unittest.TestCase):
     def test_no_result(self):
         with self.assertRaisesRegex(child.Failed, "left no result"):
             child.run_json(["true"], 5)
+
+
+class CompareTest(unittest.TestCase):
+    """Two peers, one better at each size; the third library fails."""
+
+    def setUp(self):
+        self.result = Result(suite.BENCHMARKS["latency"])
+        for name, small, large in (("headrace", (1.0, 1.2, 1.1), 9.0), ("mpich", (2.0, 2.0, 2.0), 30.0),
+                                   ("openmpi", (4.0, 4.0, 4.0), 10.0)):
+            self.result.reports[name] = [{**report(("", 8, median), ("", 4096, large)), "unit": "us",
+                                          "less_is_better": True, "benchmark": "latency"} for median in small]
+        self.result.reports["impi"] = []
+        self.result.failures["impi"] = "killed by signal 11"
+
+    def test_the_best_peer_of_each_size(self):
+        self.assertEqual([self.result.best_peer(key) for key in self.result.keys()], ["mpich", "openmpi"])
+
+    def test_ratios_are_formed_within_a_run(self):
+        self.assertEqual(self.result.ratios(("", 8)), [0.5, 0.6, 0.55])
+
+    def test_of_rates_the_highest_is_best(self):
+        for reports in self.result.reports.values():
+            for one in reports:
+                one["less_is_better"] = False
+        self.assertEqual(self.result.best_peer(("", 8)), "openmpi")
+
+    def test_the_table(self):
+        text = markdown(self.result, ["headrace", "mpich", "openmpi", "impi"])
+        self.assertIn("| 8 B | 1.1 | 2 | 4 | failed | **0.55** (0.50 to 0.60) mpich |", text)
+        self.assertIn("worst 0.90", text)
+        self.assertIn("impi failed: killed by signal 11", text)
+
+    def test_nothing_ran(self):
+        self.assertIn("mpich failed: no", markdown(Result(suite.BENCHMARKS["latency"], {}, {"mpich": "no"}), ["mpich"]))
+
+
+class SuiteTest(unittest.TestCase):
+    def test_groups_and_names_once_each(self):
+        self.assertEqual([b.name for b in suite.expand(["bibw", "p2p"])], ["bibw", "latency", "bandwidth", "message_rate"])
+
+    def test_unknown_names(self):
+        with self.assertRaisesRegex(ValueError, "no such benchmark: bcats"):
+            suite.expand(["latency", "bcats"])
+
+    def test_sizes(self):
+        self.assertEqual(suite.parse_sizes("0,8,4K,1M"), "0,8,4K,1M")
+        for bad in ("", "8,", "4KK", "x", "-1"):
+            with self.assertRaises(ValueError):
+                suite.parse_sizes(bad)
+
+    def test_every_program_has_its_source(self):
+        for benchmark in suite.BENCHMARKS.values():
+            self.assertTrue((libraries.sources() / f"{benchmark.program}.cpp").is_file(), benchmark.program)
+
+
+class LibrariesTest(unittest.TestCase):
+    def test_a_peer_that_cannot_be_installed_leaves_nothing_behind(self):
+        packages = libraries.PACKAGES["mpich"]
+        libraries.PACKAGES["mpich"] = ("./there-is-no-such-package",)
+        try:
+            with tempfile.TemporaryDirectory() as root:
+                with self.assertRaisesRegex(child.Failed, "cannot be installed"):
+                    libraries.install_peer("mpich", Path(root))
+                self.assertEqual(list(Path(root).iterdir()), [])
+        finally:
+            libraries.PACKAGES["mpich"] = packages
+
+
+class PlotTest(unittest.TestCase):
+    def test_a_picture_is_well_formed(self):
+        text = plot.svg("a < b", "us", [plot.Line("headrace", [(8, 0.2), (4096, 1.5)]), plot.Line("peer", [(8, 0.0)])])
+        root = xml.etree.ElementTree.fromstring(text)
+        self.assertEqual(len(root.findall("{http://www.w3.org/2000/svg}polyline")), 1)
+
+    def test_one_size_makes_no_picture(self):
+        self.assertEqual(plot.svg("t", "us", [plot.Line("headrace", [(8, 0.2)])]), "")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from headrace.bench import sections as all_sections
 from headrace.bench.child import Failed, run_json
 from headrace.bench.figure import Table
+from headrace.bench.libraries import sources
 from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs, locate
 from headrace.bench.progress import Progress
@@ -74,16 +75,12 @@ class Session:
 
     def _nccl(self, progress: Progress) -> None:
         progress.step("NCCL")
-        script = next((p for p in (Path(__file__).parents[3] / "bench/nccl_limits.py",
-                                   Path(__file__).parent / "nccl_limits.py") if p.is_file()), None)
         wanted = {"allreduce", "collectives"} & {section.name for section in self.sections}
         if not wanted:
             return
         try:
-            if script is None:
-                raise Failed("nccl_limits.py is not installed")
-            sizes = self.scale.sizes(all_sections.COLLECTIVE_SIZES)
-            report = run_json([sys.executable, script, "--sizes", sizes, "--timeout", self.args.timeout], self.args.timeout + 20)
+            report = run_json([sys.executable, sources() / "nccl_limits.py", "--timeout", self.args.timeout,
+                               "--sizes", self.scale.sizes(all_sections.COLLECTIVE_SIZES)], self.args.timeout + 20)
         except Failed as failed:
             self.failures["NCCL"] = str(failed).replace(f"exit code {NOT_HERE}: nccl_limits.py: ", "")
             return

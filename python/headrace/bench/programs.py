@@ -44,4 +44,4 @@ def locate(where: Path, mpiexec: Path | None = None) -> Programs:
     mpiexec = mpiexec or _first([where / "bin/mpiexec"])
     if library is None or mpiexec is None:
         raise Failed(f"no {'libmpi_abi.so.1' if library is None else 'mpiexec'} of Headrace under {where}")
-    return Programs(mpiexec, library, (where / "bin", where / "lib/headrace/bench"))
+    return Programs(mpiexec, library, (where / "bin", library.parent / "headrace/bench"))

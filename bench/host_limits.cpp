@@ -1,0 +1,128 @@
+// host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
+// handed from core to core (one way, microseconds), and one memcpy between two buffers of each size.
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/memory.hpp"
+#include "common/options.hpp"
+#include "common/report.hpp"
+#include "limits/clock.hpp"
+
+namespace {
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+void bind_to(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);  // of the calling thread
+}
+
+struct alignas(128) Line {
+  std::atomic<unsigned> turn{0};
+};
+
+// Microseconds for one way, of `rounds` there and back through two lines.
+double cache_line_us(int other_core, unsigned rounds) {
+  Line there, back;
+  std::thread partner([&] {
+    bind_to(other_core);
+    for (unsigned i = 1; i <= rounds; ++i) {
+      while (there.turn.load(std::memory_order_acquire) != i) {
+      }
+      back.turn.store(i, std::memory_order_release);
+    }
+  });
+  // The first one waits for the thread to be there.
+  there.turn.store(1, std::memory_order_release);
+  while (back.turn.load(std::memory_order_acquire) != 1) {
+  }
+  const double start = bench::now_us();
+  for (unsigned i = 2; i <= rounds; ++i) {
+    there.turn.store(i, std::memory_order_release);
+    while (back.turn.load(std::memory_order_acquire) != i) {
+    }
+  }
+  const double passed = bench::now_us() - start;
+  partner.join();
+  return passed / (2.0 * (rounds - 1));
+}
+
+bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
+  bench::Buffer from, to;
+  if (!from.allocate(bench::MemoryKind::kHost, bytes) || !to.allocate(bench::MemoryKind::kHost, bytes)) return {};
+  const int times = static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));  // so that the clock does not count
+  return bench::sample(effort, [&] {
+    const double start = bench::now_us();
+    for (int i = 0; i < times; ++i) {
+      std::memcpy(to.data(), from.data(), bytes);
+      asm volatile("" : : "r"(to.data()) : "memory");  // every copy must be done
+    }
+    return (bench::now_us() - start) / times;
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::size_t> sizes{64, 1024, 4096, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
+  std::string json, message;
+  int samples = 1000;
+  bench::OptionTable table;
+  table.add("--sizes", "A,B,...", "of the copies (64 to 4M)",
+            [&](const std::string& v) { return bench::parse_size_list(v, sizes); });
+  table.add("--samples", "N", "at most, for each figure (1000)",
+            [&](const std::string& v) { return bench::parse_positive(v, samples); });
+  table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
+            [&](const std::string& v) { return !(json = v).empty(); });
+  const bench::ParseResult parsed = table.parse(argc, argv, message);
+  if (parsed != bench::ParseResult::kRun) {
+    std::fprintf(parsed == bench::ParseResult::kHelp ? stdout : stderr, "%s%susage: host_limits [options]\n%s",
+                 message.c_str(), message.empty() ? "" : "\n", table.help().c_str());
+    return parsed == bench::ParseResult::kHelp ? 0 : 2;
+  }
+  bench::Report report;
+  report.name = "host_limits";
+  report.unit = "us";
+  report.library = "none";
+  report.ranks = 1;
+  report.memory[0] = report.memory[1] = "host";
+  const auto add = [&](const char* label, std::size_t bytes, const bench::Statistics& times) {
+    bench::Row row{label, bytes, 1, times, {{"MB/s", static_cast<double>(bytes) / times.median}}};
+    if (json != "-") print_row(row, report.rows.empty());
+    report.rows.push_back(std::move(row));
+  };
+  const bench::Effort effort{std::min(samples, 20), samples, 50e3};
+  const std::vector<int> cores = allowed_cores();
+  if (cores.size() >= 2) {
+    bind_to(cores[0]);
+    constexpr unsigned kRounds = 2000;
+    add("cache line", 64, bench::sample(bench::Effort{std::min(samples, 5), samples, 20e3}, [&] {
+          return cache_line_us(cores[1], kRounds);
+        }));
+  }
+  for (const std::size_t bytes : sizes) {
+    if (bytes > 0) add("memcpy", bytes, copy_us(bytes, effort));
+  }
+  if (!json.empty() && !write_json(report, json)) {
+    std::fprintf(stderr, "host_limits: cannot write %s\n", json.c_str());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,188 @@
+"""`headrace bench`: the host benchmarks under Headrace and, with --vs, beside other libraries; the GPU set with --gpu."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import sys
+from pathlib import Path
+
+from headrace.bench import gpu, libraries, plot, suite
+from headrace.bench.child import Failed, run_json
+from headrace.bench.compare import Plan, Result, compare, markdown, pinning_warning
+from headrace.bench.libraries import Library
+from headrace.bench.limits import Limits
+from headrace.bench.programs import Programs, locate
+
+DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
+
+With --vs other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a
+cache of its own, runs the same binary where it has the standard ABI, and a rebuild where it has not. Ratios are
+Headrace's figure over the best peer's at that size, formed within each run; their median and spread are printed.
+With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="headrace bench", description=DESCRIPTION,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog=f"benchmarks: {', '.join(suite.BENCHMARKS)}\ngroups: {', '.join(suite.GROUPS)}")
+    parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="names or groups (a set of all kinds)")
+    parser.add_argument("--benchmarks", dest="listed", metavar="LIST", help="the same, separated by commas")
+    parser.add_argument("--vs", metavar="LIST", help=f"peers: {', '.join(libraries.PACKAGES)}")
+    parser.add_argument("--peers", type=Path, metavar="DIR", help="where peers are, or are put (~/.cache/headrace/peers)")
+    parser.add_argument("--build", "--headrace", type=Path, metavar="DIR",
+                        help="build directory or prefix of Headrace (this installation)")
+    parser.add_argument("--only", metavar="LIST", help="of the libraries, just these (headrace is one)")
+    parser.add_argument("--rebuild", action="store_true", help="build for each peer even where the binary would do")
+    parser.add_argument("--ranks", type=int, default=2, help="(2); more than cores: none is bound")
+    parser.add_argument("--sizes", help="instead of each benchmark's own: 8,4K,1M")
+    parser.add_argument("--mem", default="host", help="KIND or KIND,KIND, as the programs take it (host)")
+    parser.add_argument("--form", choices=("blocking", "nonblocking", "persistent"), default="blocking",
+                        help="of the collectives")
+    parser.add_argument("--runs", "--reps", type=int, default=5, help="of each program under each library (5)")
+    parser.add_argument("--samples", type=int, default=20, help="repetitions inside a run (20)")
+    parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
+    parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables, too")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="an SVG picture for each benchmark")
+    args = parser.parse_args(argv)
+    names = args.benchmarks + (args.listed.split(",") if args.listed else [])
+    try:
+        args.chosen = suite.expand(names or list(suite.DEFAULT))
+        if args.sizes:
+            suite.parse_sizes(args.sizes)
+    except ValueError as error:
+        parser.error(str(error))
+    args.peer_names = [name for name in (args.vs or "").split(",") if name]
+    if unknown := [name for name in args.peer_names if name not in libraries.PACKAGES]:
+        parser.error(f"no such peer: {', '.join(unknown)}; there are {', '.join(libraries.PACKAGES)}")
+    if args.runs < 1 or args.samples < 1 or args.ranks < 1:
+        parser.error("--runs, --samples and --ranks are at least 1")
+    if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):
+        parser.error(f"{', '.join(odd)} run on an even number of ranks, not {args.ranks}")
+    return args
+
+
+def _machine() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return f"{model}, {libraries.cores()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
+
+
+class _Bare:
+    """What two cores do without MPI, in the unit of a benchmark's table."""
+
+    def __init__(self, programs: Programs):
+        self.limits = Limits()
+        try:
+            self.limits.add(run_json([programs.find("host_limits")], 60))
+        except Failed as failed:
+            print(f"headrace bench: no bare limits: {failed}", file=sys.stderr)
+
+    def of(self, benchmark: str, bytes_: int) -> float | None:
+        copy = self.limits.microseconds("memcpy", bytes_) if bytes_ else None
+        if benchmark == "latency":
+            line = self.limits.microseconds("cache line")
+            return max(line or 0, copy or 0) or None
+        return bytes_ / copy if benchmark == "bandwidth" and copy else None
+
+
+def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
+    root = args.peers or libraries.cache() / "peers"
+    found = []
+    for name in args.peer_names:
+        try:
+            found.append(libraries.install_peer(name, root))
+        except Failed as failed:
+            failures[name] = str(failed)
+    return found
+
+
+def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
+              failures: dict[str, str]) -> dict[str, Path]:
+    """The directory of each library's programs; a library that none can be built for is named in `failures`."""
+    wanted = sorted({benchmark.program for benchmark in args.chosen})
+    directories = {}
+    for library in chosen:
+        try:
+            if library.name == "headrace" or (library.has_standard_abi() and not args.rebuild):
+                directories[library.name] = ours.find(wanted[0]).parent
+            else:
+                directories[library.name] = libraries.build(library, wanted)
+        except Failed as failed:
+            failures[library.name] = str(failed)
+    return directories
+
+
+def _plots(directory: Path, results: list[Result], names: list[str], bare: _Bare) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        if (sample := result.sample()) is None:
+            continue
+        for label in dict.fromkeys(label for label, _ in result.keys()):
+            sizes = [bytes_ for other, bytes_ in result.keys() if other == label]
+            lines = [plot.Line(name, [(bytes_, statistics.median(values)) for bytes_ in sizes
+                                      if (values := result.medians(name, (label, bytes_)))]) for name in names]
+            limit = [(bytes_, value) for bytes_ in sizes if (value := bare.of(result.benchmark.name, bytes_))]
+            title = result.benchmark.name + (f": {label}" if label not in ("", result.benchmark.name) else "")
+            if text := plot.svg(title, sample["unit"], [*lines, plot.Line("bare limit", limit, dashed=True)]):
+                (directory / (re.sub(r"[^A-Za-z0-9]+", "-", title) + ".svg")).write_text(text)
+
+
+def host(args: argparse.Namespace, default_build: Path | None) -> int:
+    ours = locate(args.build or default_build or Path(sys.prefix))
+    failures: dict[str, str] = {}
+    chosen = [libraries.headrace(ours), *_peers(args, failures)]
+    if args.only:
+        chosen = [library for library in chosen if library.name in args.only.split(",")]
+    directories = _programs(args, chosen, ours, failures)
+    chosen = [library for library in chosen if library.name in directories]
+    if not chosen:
+        raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
+    plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
+                ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())))
+    bare = _Bare(ours)
+    lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
+             f"    headrace bench {' '.join(args.words)}"]
+    results = compare(args.chosen, chosen, directories, plan)
+    names = [library.name for library in chosen] + list(failures)
+    for result in results:
+        result.failures |= failures
+        limits = bare.of if result.benchmark.name in ("latency", "bandwidth") and bare.limits else None
+        lines.append(markdown(result, names, limits))
+    if results and (warning := pinning_warning(results[0], plan)):
+        lines.append(warning)
+    text = "\n".join(lines)
+    print(text)
+    if args.markdown:
+        args.markdown.write_text(text + "\n")
+    if args.plots:
+        _plots(args.plots, results, names, bare)
+    if args.json:
+        args.json.write_text(json.dumps({"machine": _machine(), "ranks": args.ranks, "runs": args.runs,
+                                         "benchmarks": {r.benchmark.name: {"reports": r.reports, "failures": r.failures}
+                                                        for r in results}}, indent=1))
+    return 1 if any("headrace" in result.failures for result in results) else 0
+
+
+def main(argv: list[str], default_build: Path | None = None) -> int:
+    if argv[:1] == ["--gpu"]:
+        return gpu.main(argv[1:], default_build)
+    args = _arguments(argv)
+    args.words = argv
+    try:
+        return host(args, default_build)
+    except Failed as failed:
+        print(f"headrace bench: {failed}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,158 @@
+"""Interleaved runs of the host benchmarks under several libraries, and the ratios between them.
+
+A round runs each benchmark once under each library, in rotating order, so that a change of the machine's load meets
+all of them alike. A ratio is formed within a round; the table gives its median and its spread over the rounds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.bench.child import Failed, run_json
+from headrace.bench.figure import number, size_text
+from headrace.bench.libraries import Library, cores
+from headrace.bench.progress import Progress
+from headrace.bench.suite import Benchmark
+
+Key = tuple[str, int]  # label and bytes of a row
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run, the same for every library."""
+
+    ranks: int
+    runs: int
+    timeout: int
+    sizes: str | None = None
+    form: str = "blocking"           # of the collectives
+    arguments: tuple[str, ...] = ()  # for every program
+
+
+@dataclass
+class Result:
+    """One benchmark: the reports of each library, one a run, and why one has none."""
+
+    benchmark: Benchmark
+    reports: dict[str, list[dict]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def sample(self) -> dict | None:
+        return next((reports[0] for reports in self.reports.values() if reports), None)
+
+    def keys(self) -> list[Key]:
+        """Of all rows, in the order of the first library that has them."""
+        return list(dict.fromkeys(_key(row) for reports in self.reports.values() for report in reports[:1]
+                                  for row in report["rows"]))
+
+    def medians(self, library: str, key: Key) -> list[float]:
+        return [row["median"] for report in self.reports.get(library, []) for row in report["rows"] if _key(row) == key]
+
+    def less_is_better(self) -> bool:
+        return bool((self.sample() or {}).get("less_is_better", True))
+
+    def best_peer(self, key: Key) -> str | None:
+        """The peer whose median over the runs is best."""
+        medians = {name: statistics.median(values) for name in self.reports
+                   if name != "headrace" and (values := self.medians(name, key))}
+        if not medians:
+            return None
+        return (min if self.less_is_better() else max)(medians, key=medians.get)
+
+    def ratios(self, key: Key) -> list[float]:
+        """Headrace over the best peer, run by run: of times, below 1 is better; of rates, above 1."""
+        peer = self.best_peer(key)
+        if peer is None:
+            return []
+        return [ours / theirs for ours, theirs in zip(self.medians("headrace", key), self.medians(peer, key)) if theirs > 0]
+
+
+def _key(row: dict) -> Key:
+    return row.get("label", ""), row["bytes"]
+
+
+def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -> dict:
+    oversubscribed = plan.ranks > cores()
+    sizes = plan.sizes or benchmark.sizes
+    command = [*library.launch(plan.ranks, oversubscribed), str(program), *benchmark.arguments, *plan.arguments,
+               *(["--sizes", sizes] if sizes else []), *(["--form", plan.form] if benchmark.program == "collective" else [])]
+    start = time.monotonic()
+    report = run_json(command, plan.timeout, library.environment(oversubscribed))
+    if benchmark.times_job:
+        report["rows"].append({"label": "whole job", "bytes": 0, "median": (time.monotonic() - start) * 1e6})
+    return report
+
+
+def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path], plan: Plan) -> list[Result]:
+    """`programs`: the directory of each library's programs. A library that fails at one benchmark is left out of it."""
+    results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
+    progress = Progress(plan.runs * len(benchmarks) * len(libraries))
+    for result in results:
+        for round_ in range(plan.runs):
+            shift = round_ % len(libraries)
+            for library in libraries[shift:] + libraries[:shift]:
+                progress.step(f"{result.benchmark.name}, {library.name}")
+                if library.name in result.failures:
+                    continue
+                try:
+                    report = run_one(result.benchmark, library, programs[library.name] / result.benchmark.program, plan)
+                except Failed as failed:
+                    result.failures[library.name] = str(failed)
+                    continue
+                result.reports[library.name].append(report)
+    progress.finish()
+    return results
+
+
+def pinning_warning(result: Result, plan: Plan) -> str:
+    """Which libraries did not give each rank a core of its own, though there are enough."""
+    loose = [name for name, reports in result.reports.items() if reports and plan.ranks <= cores() and
+             (len(set(reports[0]["cpus"])) < plan.ranks or any("," in c or "-" in c for c in reports[0]["cpus"]))]
+    return f"not bound to cores: {', '.join(loose)}" if loose else ""
+
+
+def markdown(result: Result, libraries: list[str], limits=None) -> str:
+    """One benchmark's table; `limits` gives the bare limit of a size, or None."""
+    sample = result.sample()
+    if sample is None:
+        return f"\n### {result.benchmark.name}\n\n" + _failures(result)
+    less = result.less_is_better()
+    labels = any(label for label, _ in result.keys())
+    peers = [name for name in libraries if name != "headrace"]
+    compared = "headrace" in libraries and bool(peers)
+    columns = ([sample["benchmark"] if not labels else "what"] if labels else []) + ["bytes", *libraries]
+    columns += (["bare limit"] if limits else []) + (["headrace / best peer (spread)"] if compared else [])
+    lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",
+             "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    for key in result.keys():
+        label, bytes_ = key
+        cells = ([label] if labels else []) + [size_text(bytes_) if bytes_ else "-"]
+        for name in libraries:
+            values = result.medians(name, key)
+            cells.append(number(statistics.median(values)) if values else "failed" if name in result.failures else "-")
+        if limits:
+            limit = limits(result.benchmark.name, bytes_)
+            cells.append(number(limit) if limit else "-")
+        if compared:
+            ratios = result.ratios(key)
+            cells.append(f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
+                         if ratios else "-")
+        lines.append("| " + " | ".join(cells) + " |")
+    if compared and (summary := _summary(result)):
+        lines.append("\n" + summary)
+    return "\n".join(lines) + "\n" + _failures(result)
+
+
+def _summary(result: Result) -> str:
+    medians = [statistics.median(ratios) for key in result.keys() if (ratios := result.ratios(key))]
+    if not medians:
+        return ""
+    worst = max(medians) if result.less_is_better() else min(medians)
+    return f"headrace / best peer: median over the rows {statistics.median(medians):.2f}, worst {worst:.2f}"
+
+
+def _failures(result: Result) -> str:
+    return "".join(f"\n{name} failed: {why}\n" for name, why in result.failures.items())

