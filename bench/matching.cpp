@@ -68,7 +68,7 @@ bool end(const World& world, bool posted, int depth, Others& others) {
     if (!world.lower()) send_others(world, depth);
     if (world.lower()) MPI_Waitall(depth, others.requests.data(), MPI_STATUSES_IGNORE);
   } else {
-    for (int i = depth - 1; i >= 0; --i) {
+    for (int i = 0; i < depth; ++i) {  // in order, as the slowest library must come to an end, too
       MPI_Recv(&others.data[static_cast<std::size_t>(i) * kBytes], kBytes, MPI_BYTE, world.peer(), kFirstOther + i,
                world.comm, MPI_STATUS_IGNORE);
     }
