@@ -120,7 +120,8 @@ struct TurnCame {
   bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
 };
 
-// Nobody leaves these before rank 0 has entered them.
+// Nobody goes on from these before rank 0 has entered them, where they block: a pending one that goes by messages gives
+// up its turn at once.
 constexpr std::uint32_t kSynchronizes = serves(Operation::kBarrier, Operation::kAllgather, Operation::kAlltoall,
                                                Operation::kAllreduce, Operation::kReduceScatterBlock);
 
@@ -134,8 +135,8 @@ constexpr std::uint32_t kForDevices =
 bool in_device_mode(const Call& call) {
   if (on_device(call.send) || on_device(call.recv)) [[unlikely]]
     call.area->want_devices();
-  return call.area->device_mode(call.ticket, (kSynchronizes & serves(call.operation)) != 0) &&
-         (kForDevices & serves(call.operation)) != 0;
+  const bool synchronizes = call.blocking && (kSynchronizes & serves(call.operation)) != 0;
+  return call.area->device_mode(call.ticket, synchronizes) && (kForDevices & serves(call.operation)) != 0;
 }
 
 // Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
