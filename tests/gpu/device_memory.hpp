@@ -15,14 +15,15 @@
 
 namespace hr::test {
 
-enum class MemoryKind { kHost, kHostRegistered, kManaged, kDevice, kPool, kVmm };
+enum class MemoryKind { kHost, kHostRegistered, kHostPinned, kManaged, kDevice, kPool, kVmm };
 
-inline constexpr MemoryKind kAllKinds[] = {MemoryKind::kHost,   MemoryKind::kHostRegistered, MemoryKind::kManaged,
-                                           MemoryKind::kDevice, MemoryKind::kPool,           MemoryKind::kVmm};
+inline constexpr MemoryKind kAllKinds[] = {MemoryKind::kHost,    MemoryKind::kHostRegistered, MemoryKind::kHostPinned,
+                                           MemoryKind::kManaged, MemoryKind::kDevice,         MemoryKind::kPool,
+                                           MemoryKind::kVmm};
 inline constexpr MemoryKind kDeviceKinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm};
 
 inline const char* name_of(MemoryKind kind) {
-  constexpr const char* kNames[] = {"host", "host-registered", "managed", "device", "pool", "vmm"};
+  constexpr const char* kNames[] = {"host", "host-registered", "host-pinned", "managed", "device", "pool", "vmm"};
   return kNames[static_cast<int>(kind)];
 }
 inline std::ostream& operator<<(std::ostream& out, MemoryKind kind) { return out << name_of(kind); }
@@ -78,6 +79,8 @@ class DeviceMemory {
     switch (kind_) {
       case MemoryKind::kHostRegistered:
         return gpu::Memory::kHostRegistered;
+      case MemoryKind::kHostPinned:
+        return gpu::Memory::kHostPinned;
       case MemoryKind::kManaged:
         return gpu::Memory::kManaged;
       case MemoryKind::kPool:

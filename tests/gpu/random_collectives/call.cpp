@@ -32,6 +32,14 @@ const char* name_of(What what) {
   return kNames[static_cast<int>(what)];
 }
 
+std::string describe(const Call& call) {
+  constexpr const char* kForms[] = {"", "non-blocking ", "persistent "};
+  return "call " + std::to_string(call.number) + ", " + kForms[static_cast<int>(call.form)] + name_of(call.what) +
+         (call.operation != nullptr ? " of " + call.operation->name : "") + " on " + call.group->name +
+         (call.in_place ? ", in place" : "") + ", count " + std::to_string(call.count) + " of " + call.type->name +
+         ", root " + std::to_string(call.root);
+}
+
 Pending::Pending(const Call& call, const Place& send, const Place& receive)
     : call_(call),
       group_(*call.group),
@@ -88,10 +96,7 @@ void Pending::begin(Blocking blocking, Nonblocking nonblocking, Persistent persi
   begin(MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
 
 void Pending::finish() {
-  const std::string what = "call " + std::to_string(call_.number) + ", " + name_of(call_.what) +
-                           (call_.operation != nullptr ? " of " + call_.operation->name : "") + " on " + group_.name +
-                           (call_.in_place ? ", in place" : "") + ", count " + std::to_string(call_.count) + ", root " +
-                           std::to_string(call_.root) + ", form " + std::to_string(static_cast<int>(call_.form));
+  const std::string what = describe(call_);
   if (send_ != nullptr) send_->verify(what + ", send buffer");
   if (receive_ != nullptr) receive_->verify(what + ", receive buffer");
   if (call_.form != Form::kPersistent) return;

@@ -59,6 +59,9 @@ struct Call {
   bool in_place = false;
 };
 
+// What it is, for messages.
+std::string describe(const Call& call);
+
 // A rank's part in a call: its buffers and counts, alive until the call is complete.
 class Pending {
  public:

@@ -3,10 +3,10 @@
 // buffer is compared with what a model of the operation gives (element.hpp), and sums of random numbers have the same
 // bits on all ranks.
 //
-//   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS]
+//   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS] [--trace FIRST_CALL]
 //
 // On failure the seed and --calls (the number in the message plus one) show it again. "all", as tests/gpu/run.sh gives
-// it, means more calls.
+// it, means more calls; --trace: every rank names its calls from that number on.
 #include <cmath>
 #include <ctime>
 #include <numeric>
@@ -27,6 +27,7 @@ struct Settings {
   int calls = 1000;
   int largest = 30000;  // elements of a buffer
   int devices = 1;      // that every rank can use
+  int trace = -1;       // first call that is named on standard error
 };
 
 // World, a duplicate, world turned round, its halves, and a grid.
@@ -132,6 +133,9 @@ class Player {
         const Place send = draw_place(settings_, mine);
         const Place receive = draw_place(settings_, mine);
         const Call call = draw_call(settings_, catalogue_, groups_, number);
+        if (settings_.trace >= 0 && number >= settings_.trace) {
+          std::fprintf(stderr, "rank %d: %s\n", mpi_.rank, describe(call).c_str());
+        }
         batch.push_back(std::make_unique<Pending>(call, send, receive));
       }
       complete(batch, number);
@@ -212,6 +216,8 @@ Settings parse(int argc, char** argv) {
                                         : std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--calls") {
       settings.calls = std::atoi(value.c_str());
+    } else if (name == "--trace") {
+      settings.trace = std::atoi(value.c_str());
     } else if (name == "--largest") {
       settings.largest = std::atoi(value.c_str());
     } else {

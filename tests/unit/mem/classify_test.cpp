@@ -33,6 +33,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_FALSE(location.pinned);
           break;
         case MemoryKind::kHostRegistered:
+        case MemoryKind::kHostPinned:
           EXPECT_EQ(location.kind, Kind::kHost);
           EXPECT_TRUE(location.pinned);
           break;
