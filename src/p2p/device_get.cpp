@@ -136,7 +136,7 @@ Status begin(const Announcement& announced, Request& receive) {
   if (get->waits) {
     send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
   } else {
-    HR_TRY(get->copy.start(receive.view_, receive.total_));
+    HR_TRY(get->copy.fetch(receive.view_, receive.total_));
   }
   gets.push_back(std::move(get));
   watch();
@@ -155,9 +155,10 @@ Status describe(const Peer& peer, const layout::View& data, std::uint64_t* flags
   const Status described = layout::cuda::announce(data, peer.proc, view);
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
-  bool idle = true;
-  HR_TRY(mem::default_stream_idle(data.where, &idle));
   *flags |= wire::kView;
+  // The receiver will likely ask for this one to be put, and then it need not be known (device_put.hpp).
+  bool idle = !view->coarse();
+  if (idle) HR_TRY(mem::default_stream_idle(data.where, &idle));
   if (!idle) *flags |= wire::kPending;
   watch();
   return kOk;
@@ -174,7 +175,7 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   if (found == gets.end()) return;  // it failed meanwhile
   Get& get = **found;
   get.waits = false;
-  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
+  const Status status = get.copy.fetch(get.receive->view_, get.receive->total_);
   if (status.ok()) return;
   const std::unique_ptr<Get> ended = std::move(*found);
   gets.erase(found);

@@ -3,13 +3,14 @@
 #include <array>
 #include <cstring>
 
+#include "base/log.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/single_copy.hpp"
 
 namespace hr::p2p {
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kLocalCopy, &kDevicePut, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
 
 }  // namespace
 
@@ -41,6 +42,10 @@ void begin_rendezvous(Request& receive, const Announcement& announced) {
   for (;;) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < cost.size(); ++i) best = cost[i] < cost[best] ? i : best;
+    if (log::enabled(log::Level::kTrace)) {
+      log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, announced.bytes,
+                 announced.from_proc, kProtocols[best]->name);
+    }
     const Status status = kProtocols[best]->begin(announced, receive);
     if (status.ok()) return;
     if (status.errc() != Errc::kUnsupportedOperation) return finish_rendezvous(receive, status);

@@ -89,6 +89,7 @@ class Request final : public Object {
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
+  bool ordered_ = false;           // device receives: what the program had put on its default stream is done
   bool engine_reference_ = false;  // the engine holds a reference until completion
   Link link_;                      // posted queue, or the peer's queue of sends
 };

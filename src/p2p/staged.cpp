@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
 #include "p2p/progress.hpp"
 
@@ -57,6 +58,7 @@ Status begin(const Announcement& announced, Request& receive) {
       return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types goes through the host");
     }
     by_device.receiver = false;
+    if (!by_device.sender) return fail(Errc::kUnsupportedOperation, "no device takes part");
   }
   std::uint8_t way = wire::kStaged;
   if (by_device.sender) way |= wire::kFromDevice;
@@ -69,6 +71,9 @@ Status begin(const Announcement& announced, Request& receive) {
                  .empty()) {
     return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
   }
+  log::write(log::Level::kTrace, "staged in %s: packed by the %s, unpacked by the %s",
+             (way & wire::kDeviceChunks) != 0 ? "device memory" : "shared memory", by_device.sender ? "device" : "CPU",
+             by_device.receiver ? "device" : "CPU");
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way};
   send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;

@@ -48,12 +48,13 @@ bool Chunks::take(std::uint32_t* chunk) {
   if (free_.empty()) return false;
   *chunk = free_.back();
   free_.pop_back();
+  if (free_.empty()) moved_at_ = now_seconds();
   return true;
 }
 
 void Chunks::give(std::uint32_t chunk) {
   free_.push_back(chunk);
-  given_at_ = now_seconds();
+  moved_at_ = now_seconds();
 }
 
 }  // namespace hr::p2p::staged

@@ -45,8 +45,8 @@ class Chunks {
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
-  // When the last one came back.
-  [[nodiscard]] double given_at() const noexcept { return given_at_; }
+  // When the last one was taken, or one came back.
+  [[nodiscard]] double moved_at() const noexcept { return moved_at_; }
 
  private:
   void cut(std::size_t chunk_bytes, std::size_t count);
@@ -57,7 +57,7 @@ class Chunks {
   std::size_t chunk_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> free_;
-  double given_at_ = 0;
+  double moved_at_ = 0;
 };
 
 }  // namespace hr::p2p::staged

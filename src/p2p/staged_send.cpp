@@ -138,7 +138,7 @@ bool poll_parts(Outgoing& message) {
 bool bypass(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;
-  if (now_seconds() - message.chunks->given_at() < kStarvedSeconds) return false;
+  if (now_seconds() - message.chunks->moved_at() < kStarvedSeconds) return false;
   const std::size_t before = send.offset_;
   const Status status = push_piece(engine()->peers[static_cast<std::size_t>(message.proc)], send);
   if (status.is_again()) return false;
