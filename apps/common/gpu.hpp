@@ -103,7 +103,7 @@ struct AccessDescription {
   X(Result, cuMemcpy, cuMemcpy, (DevicePointer, DevicePointer, std::size_t))                                       \
   X(Result, cuMemcpyAsync, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, Stream))                     \
   X(Result, cuMemsetD8, cuMemsetD8_v2, (DevicePointer, unsigned char, std::size_t))                                \
-  X(Result, cuStreamCreate, cuStreamCreate, (Stream*, unsigned))                                                   \
+  X(Result, cuStreamCreate, cuStreamCreateWithPriority, (Stream*, unsigned, int))                                  \
   X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                         \
   X(Result, cuStreamSynchronize, cuStreamSynchronize, (Stream))                                                    \
   X(Result, cuStreamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                       \
@@ -349,10 +349,11 @@ inline void fill(void* to, unsigned char value, std::size_t bytes) {
 // Waits for all work of this device's context.
 inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
 
-// A stream that does not wait for the legacy default stream when `independent`.
-inline Stream create_stream(bool independent = false) {
+// A stream that does not wait for the legacy default stream when `independent`. What is given to an `urgent` one goes
+// before the waiting parts of kernels of others.
+inline Stream create_stream(bool independent = false, bool urgent = false) {
   Stream stream = nullptr;
-  GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u);
+  GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // the driver takes its own limit
   return stream;
 }
 inline void destroy_stream(Stream stream) { GPU_CALL(cuStreamDestroy, stream); }

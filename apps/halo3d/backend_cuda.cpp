@@ -28,7 +28,7 @@ class CudaBackend final : public Backend {
     shift_ = module_.function(("halo3d_shift" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
-    main_ = gpu::create_stream(true);
+    main_ = gpu::create_stream(true, true);  // packing need not wait for the inner points
     inner_ = gpu::create_stream(true);
   }
   ~CudaBackend() override {

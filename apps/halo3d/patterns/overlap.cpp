@@ -1,5 +1,5 @@
 // Steps 8 and 9: as step 7, with the update of the points that need no halo between posting and waiting. In step 9 the
-// device works on it while the host waits for the messages.
+// device works on it from the start of the step, beside packing, messages and unpacking.
 #include "patterns/halo_messages.hpp"
 
 namespace halo3d {
@@ -16,21 +16,25 @@ class Overlap final : public Pattern {
   }
 
   void step() override {
+    if (asynchronous_) update_inner();
     start();
-    {
-      const Stopwatch watch(setup_.times.update);
-      setup_.backend.update(setup_.way, Part::kInner);
-      if (!asynchronous_) setup_.backend.finish_update();
+    if (!asynchronous_) {
+      update_inner();
+      setup_.backend.finish_update();
     }
     finish(!asynchronous_);
     const Stopwatch watch(setup_.times.update);
     setup_.backend.update(setup_.way, Part::kBoundary);
-    setup_.backend.finish_update();
     setup_.backend.wait();
+    setup_.backend.finish_update();
     setup_.backend.finish_step();
   }
 
  private:
+  void update_inner() {
+    const Stopwatch watch(setup_.times.update);
+    setup_.backend.update(setup_.way, Part::kInner);
+  }
   void start() {
     messages_.pack_all();
     for (int axis = 0; axis < kAxes; ++axis) messages_.post(axis);

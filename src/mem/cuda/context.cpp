@@ -88,7 +88,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
   {
     Current current(*made);
     HR_TRY(current.status());
-    HR_CUDA(device, stream_create, (&made->stream_, kStreamDefault), "in context %p", handle);
+    HR_CUDA(device, stream_create, (&made->stream_, kStreamDefault, kHighestPriority), "in context %p", handle);
     HR_CUDA(device, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle);
     (void)driver().device_get_attribute(&made->multiprocessors_, kDeviceMultiprocessorCount, device);
   }
@@ -166,7 +166,8 @@ Status Context::lane(int key, StreamHandle* stream) {
   constexpr std::size_t kLanes = 4;
   const std::size_t index = static_cast<std::size_t>(key) % kLanes;
   if (lanes_.empty()) lanes_.resize(kLanes, nullptr);
-  if (lanes_[index] == nullptr) HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault), "for transfers");
+  if (lanes_[index] == nullptr)
+    HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, kHighestPriority), "for transfers");
   *stream = lanes_[index];
   return kOk;
 }

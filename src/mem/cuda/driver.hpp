@@ -54,6 +54,8 @@ inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDeviceConcurrentManagedAccess = 89;
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
+// Before the waiting parts of the program's kernels; the driver takes the least that the device knows.
+inline constexpr int kHighestPriority = -100;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kEventInterprocess = 4;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
@@ -84,7 +86,7 @@ inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHan
   X(copy_async, cuMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, StreamHandle))                \
   X(copy_peer_async, cuMemcpyPeerAsync,                                                                          \
     (DeviceAddress to, ContextHandle, DeviceAddress from, ContextHandle, std::size_t, StreamHandle))             \
-  X(stream_create, cuStreamCreate, (StreamHandle*, unsigned flags))                                              \
+  X(stream_create, cuStreamCreateWithPriority, (StreamHandle*, unsigned flags, int priority))                    \
   X(stream_destroy, cuStreamDestroy_v2, (StreamHandle))                                                          \
   X(stream_synchronize, cuStreamSynchronize, (StreamHandle))                                                     \
   X(stream_wait_event, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned flags))                           \
