@@ -1,0 +1,51 @@
+#!/bin/bash
+# compute-sanitizer over the kernels: the tests of the device engine in one process, and exchanges of two ranks.
+#
+#   tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]
+#
+# memcheck: accesses out of bounds and misaligned, leaks of ours are not looked for (the program ends with its driver).
+# racecheck: hazards in shared memory. initcheck: reads of device memory that nobody wrote; only where every byte that a
+# kernel reads is data (the one-process tests): messages with gaps move what lies in them, too, where that is cheaper.
+# COMPUTE_SANITIZER names another one. Exit code: the number of failed runs; 0 and a line where there is none.
+set -u
+build=$(cd "${1:?usage: tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]}" && pwd)
+logs=${2:-$build/gpu_logs}
+mkdir -p "$logs"
+sanitizer=${COMPUTE_SANITIZER:-$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -1)}
+if [ -z "$sanitizer" ]; then
+  echo "skip  sanitize.sh: no compute-sanitizer"
+  exit 0
+fi
+LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
+export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+failed=0
+
+check() {  # check NAME COMMAND...
+  local name=$1 log=$logs/sanitize_$1.log
+  shift
+  timeout -k 5 300 "$@" >"$log" 2>&1
+  local status=$?
+  if [ $status -eq 0 ]; then
+    echo "pass  $name  $(grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$log" | sort | uniq -c | tr -s ' ' | paste -sd';')"
+  else
+    failed=$((failed + 1))
+    echo "FAIL  $name  exit code $status"
+    grep -A 12 '^=========' "$log" | head -n 40
+  fi
+}
+
+# Left out: what makes errors on purpose.
+on_purpose='-*CpuAccess*:*Failure*:*Exhausted*:*Destroyed*:*NotThePrimary*:*Reset*:*ReusedAddress*:*Freed*'
+for tool in memcheck racecheck initcheck; do
+  check "unit_layout_cuda_$tool" "$sanitizer" --tool $tool --error-exitcode 9 "$build/gpu_tests/unit_layout_cuda" \
+    "--gtest_filter=$on_purpose"
+done
+check unit_mem_memcheck "$sanitizer" --tool memcheck --error-exitcode 9 "$build/gpu_tests/unit_mem" \
+  "--gtest_filter=$on_purpose"
+for tool in memcheck racecheck; do
+  check "exchange_$tool" "$build/bin/mpiexec" --timeout 280 -n 2 "$sanitizer" --tool $tool --error-exitcode 9 \
+    "$build/gpu_tests/mpi_random_exchange" --exchanges 150 --largest 200000
+  check "collectives_$tool" "$build/bin/mpiexec" --timeout 280 -n 2 "$sanitizer" --tool $tool --error-exitcode 9 \
+    "$build/gpu_tests/mpi_random_collectives" --calls 150 --largest 20000
+done
+exit $failed
