@@ -15,7 +15,7 @@
 namespace hr::coll {
 
 // Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
-enum class Sharing : std::uint8_t { kNone, kCells, kRing };
+enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
 
 // What a choice may depend on. `memory` is the one fact that may differ between processes: see select.hpp.
 struct Query {
@@ -26,9 +26,12 @@ struct Query {
   bool inter = false;
   bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
   mem::Kind memory = mem::Kind::kHost;
-  // Reductions: what the vector takes in memory, with the holes of its type.
+  // Reductions: what the vector and what one element takes in memory, with the holes of its type.
   std::size_t span = 0;
+  std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
+  std::size_t slot = 0;              // bytes of one, when they share slots
+  bool readable = false;             // they can read one another's memory, and that is faster than slots
   bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
 };
 
@@ -54,7 +57,11 @@ template <class... Operations>
 }
 
 [[nodiscard]] constexpr bool has_cells(const Query& query) noexcept { return query.sharing >= Sharing::kCells; }
-[[nodiscard]] constexpr bool has_ring(const Query& query) noexcept { return query.sharing >= Sharing::kRing; }
+[[nodiscard]] constexpr bool has_slots(const Query& query) noexcept { return query.sharing >= Sharing::kSlots; }
+// A slot holds something for everybody.
+[[nodiscard]] constexpr bool has_wide_slots(const Query& query) noexcept {
+  return has_slots(query) && query.slot / static_cast<std::size_t>(query.ranks) >= 128;
+}
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 

@@ -11,6 +11,7 @@
   X(bcast_device)                  \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
+  X(bcast_slots)                   \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
   X(gather_device)                 \
@@ -24,22 +25,26 @@
   X(allgather_device)              \
   X(allgather_bruck)               \
   X(allgather_ring)                \
+  X(allgather_slots)               \
   X(allgather_cells)               \
   X(allgather_linear)              \
   X(alltoall_device)               \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
+  X(alltoall_slots)                \
   X(alltoall_cells)                \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \
   X(reduce_ring_gather)            \
+  X(reduce_slots)                  \
   X(reduce_cells)                  \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \
   X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
+  X(allreduce_slots)               \
   X(allreduce_cells)               \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \

@@ -75,8 +75,13 @@ Query query_of(const Call& call, DeviceMode mode = {}) noexcept {
     const View& vector = contribution(call);
     query.commutative = call.op->commutative();
     query.span = typed_bytes(vector.count, *vector.type);
+    query.element = typed_bytes(1, *vector.type);
   }
-  if (call.area != nullptr) query.sharing = call.area->sharing();
+  if (call.area != nullptr) {
+    query.sharing = call.area->sharing();
+    query.slot = call.area->slot_bytes();
+    query.readable = call.area->readable();
+  }
   query.devices = mode.agreed;
   // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
   if (mode.on) query.sharing = Sharing::kNone;

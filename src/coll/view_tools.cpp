@@ -38,6 +38,16 @@ std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {
   return static_cast<std::size_t>((count - 1) * stride + type.true_extent()) + 16;
 }
 
+Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept {
+  const auto room = static_cast<Count>(bytes);
+  if (type.contiguous(2) && type.true_lb() == 0) [[likely]]
+    return room / type.size();
+  const Count stride = type.extent() < 0 ? -type.extent() : type.extent();
+  const Count beyond_first = room - 16 - type.true_extent();
+  if (beyond_first < 0) return 0;
+  return stride == 0 ? room : 1 + beyond_first / stride;
+}
+
 Count typed_origin(Count count, const layout::Datatype& type) noexcept {
   // It gets the alignment of the memory: what lies at a displacement is aligned as in the program's own buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);

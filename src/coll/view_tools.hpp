@@ -40,6 +40,8 @@ class Scratch {
 
 // Bytes of host memory that `count` elements of a type with the type's own layout take, wherever they lie in it.
 [[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
+// Elements that such memory of so many bytes has room for.
+[[nodiscard]] Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept;
 // Where the origin of element 0 lies in such memory, in bytes from its start.
 [[nodiscard]] Count typed_origin(Count count, const layout::Datatype& type) noexcept;
 // The elements in such memory, aligned as in the program's own buffers. `memory` is aligned to 16.

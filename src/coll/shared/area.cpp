@@ -8,9 +8,13 @@
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "coll/device/members.hpp"
+#include "coll/shared/readable.hpp"
 #include "comm/agree.hpp"
 
 namespace hr::coll::shared {
+
+using p2p::Task;
+
 namespace {
 
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
@@ -62,9 +66,9 @@ Area::Area(const comm::Communicator& comm)
       rank_(comm.rank()),
       size_(comm.size()),
       looks_(p2p::looks_before_progress()),
-      ring_bytes_(knobs().coll_shared_bytes),
+      slot_bytes_(knobs().coll_shared_bytes / kSlots / kPair * kPair),
       cell_file_(kRemedy),
-      ring_file_(kRemedy) {}
+      slot_file_(kRemedy) {}
 
 Area::~Area() = default;
 
@@ -85,10 +89,10 @@ bool Area::look(std::uint64_t count) noexcept {
 }
 
 std::size_t Area::bytes_of(Sharing part) const noexcept {
-  return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : ring_bytes_);
+  return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : kSlots * slot_bytes_);
 }
 
-p2p::Task Area::open(Sharing part) {
+Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
   const std::span<const int> procs = comm_.local_->procs();
@@ -99,11 +103,11 @@ p2p::Task Area::open(Sharing part) {
     number = files_made++;
     if (!opened(file.create(path_of(procs[0], number), bytes, bytes))) number = kNoFile;
   }
-  p2p::Task telling = comm::broadcast(members, 0, &number, sizeof number);
+  Task telling = comm::broadcast(members, 0, &number, sizeof number);
   HR_CO_TRY(co_await telling);
   std::uint64_t everywhere = number != kNoFile ? 1 : 0;
   if (rank_ != 0 && everywhere != 0) everywhere = opened(file.attach(path_of(procs[0], number), bytes)) ? 1 : 0;
-  p2p::Task agreeing = comm::and_reduce(members, &everywhere, 1);
+  Task agreeing = comm::and_reduce(members, &everywhere, 1);
   HR_CO_TRY(co_await agreeing);
   if (rank_ == 0 && number != kNoFile) file.unlink();
   if (everywhere == 0) {
@@ -111,7 +115,12 @@ p2p::Task Area::open(Sharing part) {
   } else if (part == Sharing::kCells) {
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {
-    rings_ = file.data();
+    slots_ = file.data();
+    std::uint64_t readable = 0;
+    const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
+    Task trying = try_reading(members, slots(rank_), slots(next), slot_bytes_, &readable);
+    HR_CO_TRY(co_await trying);
+    readable_ = readable != 0;
   }
   co_return kOk;
 }

@@ -4,8 +4,9 @@
 // the time it is used:
 //   cells   control words and kCells cells a process; a short operation's data travels in a cell together with the
 //           flag that says it is there, so that 48 bytes cost one cache line
-//   ring    knob coll_shared_bytes a process, which longer operations divide as they like
-// Every word and every byte has one writer, its process (what an algorithm says about the ring excepted).
+//   slots   kSlots a process, of knob coll_shared_bytes together, through which longer operations go in rounds
+//   (slots.hpp)
+// Every word and every byte has one writer, its process.
 //
 // Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
 // because members call collectives in the same order (section 6.14). A process carries out its operations one after
@@ -26,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
@@ -43,6 +45,7 @@ inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour
 inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 4;
+inline constexpr std::uint64_t kSlots = 4;
 
 struct alignas(kPair) Cell {
   std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
@@ -56,13 +59,14 @@ struct alignas(kPair) Cell {
 
 struct alignas(kPair) Word {
   std::atomic<std::uint64_t> value;
+  std::uint64_t note;  // written before the value
 };
 
 // What one process tells the others.
 struct Control {
   Word finished;   // operations it is through with
-  Word published;  // steps of the current operation that can be read; see steps()
-  Word consumed;   // steps that it needs no more
+  Word published;  // steps of an operation that others can go on from (slots.hpp)
+  Word consumed;   // steps of others that it needs no more
   // Device collectives (device/members.hpp).
   Word device_done;     // ticket + 1 of the last operation that its GPU is done with
   Word device_trial;    // 1: it can map everybody's memory, 2: it cannot
@@ -119,7 +123,7 @@ class Area {
   [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
   [[nodiscard]] bool is_open(Sharing part) const noexcept {
     if (part == Sharing::kNone) return true;
-    return part == Sharing::kCells ? blocks_ != nullptr : rings_ != nullptr;
+    return part == Sharing::kCells ? blocks_ != nullptr : slots_ != nullptr;
   }
   // Makes or joins a part; all members at the same ticket. Success does not mean that there is one: sharing().
   p2p::Task open(Sharing part);
@@ -129,11 +133,17 @@ class Area {
   [[nodiscard]] Cell& cell(int rank, std::uint64_t ticket) const noexcept {
     return blocks_[rank].cells[ticket % kCells];
   }
-  // --- ring ---
-  [[nodiscard]] std::byte* ring(int rank) const noexcept {
-    return rings_ + static_cast<std::size_t>(rank) * ring_bytes_;
+  // --- slots ---
+  [[nodiscard]] std::byte* slots(int rank) const noexcept {
+    return slots_ + static_cast<std::size_t>(rank) * kSlots * slot_bytes_;
   }
-  [[nodiscard]] std::size_t ring_bytes() const noexcept { return ring_bytes_; }
+  [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  // Operations that must be over everywhere before the one with this ticket, which uses slots, may write into them.
+  std::uint64_t claim_slots(std::uint64_t ticket) noexcept { return std::exchange(slots_claimed_, ticket + 1); }
+  // Numbers the operations that count steps (steps.hpp).
+  std::uint64_t next_steps() noexcept { return ++steps_; }
+  // Processes can read one another's memory, and that is faster than slots: agreed upon when the slots were opened.
+  [[nodiscard]] bool readable() const noexcept { return readable_; }
 
  private:
   struct Block {
@@ -142,7 +152,7 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
-  [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : ring_file_; }
+  [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
 
   const comm::Communicator& comm_;
@@ -152,12 +162,15 @@ class Area {
   std::uint64_t tickets_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t known_finished_ = 0;
-  std::size_t ring_bytes_;
-  Sharing sharing_ = Sharing::kRing;
+  std::uint64_t slots_claimed_ = 0;
+  std::uint64_t steps_ = 0;
+  std::size_t slot_bytes_;
+  Sharing sharing_ = Sharing::kSlots;
+  bool readable_ = false;
   Block* blocks_ = nullptr;
-  std::byte* rings_ = nullptr;
+  std::byte* slots_ = nullptr;
   SharedFile cell_file_;
-  SharedFile ring_file_;
+  SharedFile slot_file_;
   std::unique_ptr<device::Members> members_;  // made at first use
 };
 

@@ -42,7 +42,8 @@ TEST_F(SelectTest, EveryRowNamesAnAlgorithmOfItsOperation) {
 TEST_F(SelectTest, EveryOperationEndsWithARowForAllSizes) {
   std::set<Operation> covered;
   for (const SelectionRow& row : default_rows()) {
-    const bool all = row.max_bytes == static_cast<std::size_t>(-1) && row.max_ranks == 0x7fffffff;
+    const bool all = row.max_bytes == static_cast<std::size_t>(-1) && row.max_ranks == 0x7fffffff &&
+                     find_algorithm(row.operation, row.algorithm)->probe(query(row.operation, 8, 2));
     EXPECT_FALSE(covered.contains(row.operation)) << name(row.operation) << ": a row after one that covers all";
     if (all) covered.insert(row.operation);
   }
@@ -97,7 +98,7 @@ TEST_F(SelectTest, TheTableChoosesBySizeAndRanks) {
 TEST_F(SelectTest, SharedMemoryIsUsedWhereThereIsAny) {
   Query made = query(Operation::kAllreduce, 8, 4);
   made.span = 8;
-  for (const Sharing sharing : {Sharing::kCells, Sharing::kRing}) {
+  for (const Sharing sharing : {Sharing::kCells, Sharing::kSlots}) {
     made.sharing = sharing;
     EXPECT_EQ(chosen(made), "cells");
   }

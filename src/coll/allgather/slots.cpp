@@ -1,0 +1,48 @@
+// Allgather through slots: in each round everybody writes a piece of its block once and takes everybody's piece.
+#include "coll/shared/slots.hpp"
+
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  View own;
+  if (call.in_place) {
+    HR_CO_TRY(call.recv.block(rank, &own));
+  } else {
+    HR_CO_TRY(call.send.block(0, &own));
+  }
+  if (own.packed != call.bytes) {
+    co_return fail(own.packed > call.bytes ? Errc::kTruncate : Errc::kCount,
+                   "send count and type are %zu bytes, receive count and type %zu a process", own.packed, call.bytes);
+  }
+  HR_CO_TRY(copy_block(call.send, 0, call.recv, rank));
+  const shared::Rounds rounds(call, call.area->slot_bytes());
+  const std::uint64_t end = rounds.count(call.bytes);
+  for (std::uint64_t round = 0; round < end; ++round) {
+    const shared::Piece piece = shared::piece_of(call.bytes, rounds.piece(), round);
+    shared::Rounds::Writable writable = rounds.writable(round);
+    HR_CO_UNTIL(call, writable);
+    HR_CO_TRY(layout::pack(own, piece.begin, piece.bytes, rounds.slot(rank, round)));
+    rounds.wrote(round + 1);
+    for (int step = 1; step < size; ++step) {
+      const int from = (rank + step) % size;
+      shared::StepReached written = rounds.written(from, round + 1);
+      HR_CO_UNTIL(call, written);
+      View block;
+      HR_CO_TRY(call.recv.block(from, &block));
+      HR_CO_TRY(layout::unpack(block, piece.begin, piece.bytes, rounds.slot(from, round)));
+    }
+    rounds.took(round + 1);
+  }
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allgather_slots = {"slots", serves(Operation::kAllgather), &has_slots, &run, Sharing::kSlots};
+
+}  // namespace hr::coll

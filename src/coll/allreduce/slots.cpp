@@ -1,0 +1,48 @@
+// Allreduce of long vectors through slots: in each round every process combines its part of what all have written, and
+// all take the combined parts. Two passes of the vector through shared memory, however many processes there are.
+#include "coll/registry.hpp"
+#include "coll/shared/reduce_slots.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  const View& result = call.recv.all();
+  const shared::VectorRounds vectors(call);
+  const shared::Rounds& rounds = vectors.rounds();
+  for (std::uint64_t round = 0; round < vectors.count(); ++round) {
+    shared::Rounds::Writable writable = rounds.writable(round, 2);
+    HR_CO_UNTIL(call, writable);
+    HR_CO_TRY(vectors.write(round));
+    rounds.wrote(2 * round + 1);
+
+    const View own = vectors.piece(result, rank, round);
+    if (!call.in_place) HR_CO_TRY(layout::copy(vectors.piece(call.send.all(), rank, round), own));
+    for (int step = 1; step < size; ++step) {
+      const int from = (rank + step) % size;
+      shared::StepReached written = rounds.written(from, 2 * round + 1);
+      HR_CO_UNTIL(call, written);
+      if (own.count > 0) HR_CO_TRY(combine(call, vectors.in_slot(from, rank, round), own));
+    }
+    HR_CO_TRY(layout::copy(own, vectors.in_slot(rank, rank, round)));
+    rounds.wrote(2 * round + 2);
+
+    for (int step = 1; step < size; ++step) {
+      const int from = (rank + step) % size;
+      shared::StepReached combined = rounds.written(from, 2 * round + 2);
+      HR_CO_UNTIL(call, combined);
+      HR_CO_TRY(layout::copy(vectors.in_slot(from, from, round), vectors.piece(result, from, round)));
+    }
+    rounds.took(2 * round + 2);
+  }
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allreduce_slots = {"slots", serves(Operation::kAllreduce), &shared::vector_passes_slots, &run,
+                                   Sharing::kSlots};
+
+}  // namespace hr::coll

@@ -1,0 +1,45 @@
+// Broadcast through the root's slots: the root fills one while the others empty the ones before.
+#include "coll/shared/slots.hpp"
+
+#include <algorithm>
+
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+// What a core has at hand while it writes the next one.
+constexpr std::size_t kPiece = 16384;
+
+Task run(const Call& call) {
+  const View& data = call.recv.all();
+  const shared::Rounds rounds(call, std::min(kPiece, call.area->slot_bytes()));
+  const std::uint64_t end = rounds.count(data.packed);
+  for (std::uint64_t round = 0; round < end; ++round) {
+    const shared::Piece piece = shared::piece_of(data.packed, rounds.piece(), round);
+    std::byte* slot = rounds.slot(call.root, round);
+    if (call.is_root()) {
+      rounds.steps().set_note(data.packed);
+      shared::Rounds::Writable writable = rounds.writable(round);
+      HR_CO_UNTIL(call, writable);
+      HR_CO_TRY(layout::pack(data, piece.begin, piece.bytes, slot));
+      rounds.wrote(round + 1);
+    } else {
+      shared::StepReached written = rounds.written(call.root, round + 1);
+      HR_CO_UNTIL(call, written);
+      if (rounds.steps().note(call.root) > data.packed) {
+        co_return fail(Errc::kTruncate, "the root broadcasts %llu bytes, this process has room for %zu",
+                       static_cast<unsigned long long>(rounds.steps().note(call.root)), data.packed);
+      }
+      HR_CO_TRY(layout::unpack(data, piece.begin, piece.bytes, slot));
+      rounds.took(round + 1);
+    }
+  }
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm bcast_slots = {"slots", serves(Operation::kBcast), &has_slots, &run, Sharing::kSlots};
+
+}  // namespace hr::coll

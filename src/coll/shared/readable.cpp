@@ -1,0 +1,61 @@
+#include "coll/shared/readable.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "p2p/peer_memory.hpp"
+
+namespace hr::coll::shared {
+namespace {
+
+constexpr int kTrials = 4;
+
+struct Seconds {
+  double copies = std::numeric_limits<double>::infinity();
+  double reading = std::numeric_limits<double>::infinity();
+};
+
+// The least of some trials: what another process did meanwhile is not this way's fault. False when it cannot be read.
+bool measure(int next, std::uint64_t address, std::byte* own_slot, const std::byte* next_slot,
+             std::vector<std::byte>& memory, Seconds* least) {
+  std::vector<std::byte> target(memory.size());
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const double start = now_seconds();
+    std::memcpy(own_slot, memory.data(), memory.size());
+    std::memcpy(target.data(), next_slot, memory.size());
+    const double copied = now_seconds();
+    if (!p2p::read_peer_memory(next, address, target.data(), target.size()).ok()) {
+      static_cast<void>(take_detail());
+      return false;
+    }
+    least->copies = std::min(least->copies, copied - start);
+    least->reading = std::min(least->reading, now_seconds() - copied);
+  }
+  return true;
+}
+
+}  // namespace
+
+p2p::Task try_reading(comm::Members members, std::byte* own_slot, const std::byte* next_slot, std::size_t bytes,
+                      std::uint64_t* verdict) {
+  std::vector<std::byte> memory(bytes, std::byte{1});
+  std::vector<std::uint64_t> addresses(static_cast<std::size_t>(members.size));
+  const auto own = reinterpret_cast<std::uint64_t>(memory.data());
+  p2p::Task gathering = comm::allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(addresses.data()));
+  HR_CO_TRY(co_await gathering);
+  const int next = members.me + 1 < members.size ? members.me + 1 : 0;
+  Seconds seconds;
+  const bool possible =
+      measure(members.procs[next], addresses[static_cast<std::size_t>(next)], own_slot, next_slot, memory, &seconds);
+  const bool wanted = knobs().shm_single_copy == ShmSingleCopyChoice::kOn || seconds.reading < seconds.copies;
+  *verdict = possible && wanted ? 1 : 0;
+  p2p::Task agreeing = comm::and_reduce(members, verdict, 1);  // and nobody reads `memory` any more
+  const Status status = co_await agreeing;
+  co_return status;
+}
+
+}  // namespace hr::coll::shared

@@ -1,0 +1,67 @@
+// Reductions of long vectors through slots: the vector is cut into a part for each process, which combines the others'
+// elements of its part. A round takes as many elements of every part as a slot has room for.
+//
+// Operands are combined in the order of ring_reduce(): part i starts with rank i's.
+#pragma once
+
+#include <algorithm>
+
+#include "coll/reduction.hpp"
+#include "coll/shared/slots.hpp"
+
+namespace hr::coll::shared {
+
+// A process's share of a slot.
+[[nodiscard]] constexpr std::size_t share_of_slot(std::size_t slot, int ranks) noexcept {
+  return slot / static_cast<std::size_t>(ranks) / kPair * kPair;
+}
+
+[[nodiscard]] inline bool vector_passes_slots(const Query& query) noexcept {
+  return has_wide_slots(query) && query.commutative && query.element <= share_of_slot(query.slot, query.ranks);
+}
+
+class VectorRounds {
+ public:
+  explicit VectorRounds(const Call& call) noexcept
+      : call_(call),
+        vector_(contribution(call)),
+        cut_{vector_.count, call.size()},
+        share_(share_of_slot(call.area->slot_bytes(), call.size())),
+        elements_(typed_capacity(share_, *vector_.type)),
+        rounds_(call, share_ * static_cast<std::size_t>(call.size())) {}
+
+  [[nodiscard]] std::uint64_t count() const noexcept {
+    return static_cast<std::uint64_t>((cut_.begin(1) + elements_ - 1) / elements_);
+  }
+  [[nodiscard]] const Rounds& rounds() const noexcept { return rounds_; }
+
+  // The elements of a part of a vector that the round moves.
+  [[nodiscard]] View piece(const View& vector, int part, std::uint64_t round) const noexcept {
+    const Count begin = cut_.begin(part) + static_cast<Count>(round) * elements_;
+    const Count end = cut_.begin(part + 1);
+    return slice(vector, begin < end ? begin : end, begin < end ? std::min(elements_, end - begin) : 0);
+  }
+  // The same elements of a part in the slot of a process.
+  [[nodiscard]] View in_slot(int owner, int part, std::uint64_t round) const noexcept {
+    return typed_view(rounds_.slot(owner, round) + static_cast<std::size_t>(part) * share_,
+                      piece(vector_, part, round).count, *vector_.type);
+  }
+  // This process's elements of all parts but its own go into its slot.
+  [[nodiscard]] Status write(std::uint64_t round) const {
+    for (int part = 0; part < call_.size(); ++part) {
+      if (part == call_.rank()) continue;
+      HR_TRY(layout::copy(piece(vector_, part, round), in_slot(call_.rank(), part, round)));
+    }
+    return kOk;
+  }
+
+ private:
+  const Call& call_;
+  const View& vector_;
+  Cut cut_;
+  std::size_t share_;
+  Count elements_;
+  Rounds rounds_;
+};
+
+}  // namespace hr::coll::shared

@@ -1,0 +1,68 @@
+// Steps: how members that go through an operation together tell one another how far they are.
+//
+// Every member constructs one Steps in its turn of an operation that uses them, so that the operations are counted
+// alike everywhere. A word counts steps from the operation's own base; words of earlier operations are below it, words
+// of members that are further, above. The comparison is good for ever: a word is one operation old at most. Steps count
+// up to 2^32 - 1 in an operation.
+// A member that leaves the operation, be it for an error, is through with all steps: nobody waits for it.
+// Owner: a local of the coroutine. Threads: library lock.
+#pragma once
+
+#include "coll/shared/wait.hpp"
+
+namespace hr::coll::shared {
+
+class Steps {
+ public:
+  explicit Steps(const Call& call) noexcept : area_(*call.area), base_(area_.next_steps() << 32) {}
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+  ~Steps() {
+    tell(&Control::published, kAll);
+    tell(&Control::consumed, kAll);
+  }
+
+  // Says that this process is through with `steps` steps of the kind that `word` counts.
+  void tell(Word Control::* word, std::uint64_t steps) const noexcept {
+    (area_.control(area_.rank()).*word).value.store(base_ + steps, std::memory_order_release);
+  }
+  [[nodiscard]] bool reached(int rank, Word Control::* word, std::uint64_t steps) const noexcept {
+    const std::uint64_t there = (area_.control(rank).*word).value.load(std::memory_order_acquire);
+    return static_cast<std::int64_t>(there - (base_ + steps)) >= 0;
+  }
+  [[nodiscard]] Area& area() const noexcept { return area_; }
+
+  // What a member says once to the others: written before it publishes its first step, read after.
+  void set_note(std::uint64_t note) const noexcept { area_.control(area_.rank()).published.note = note; }
+  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return area_.control(rank).published.note; }
+
+ private:
+  static constexpr std::uint64_t kAll = 0xffffffff;
+  Area& area_;
+  std::uint64_t base_;
+};
+
+// A member is so far.
+struct StepReached {
+  const Steps& steps;
+  Word Control::* word;
+  int rank;
+  std::uint64_t wanted;
+  bool operator()() const noexcept { return steps.reached(rank, word, wanted); }
+};
+
+// All others are.
+struct StepsReached {
+  const Steps& steps;
+  Word Control::* word;
+  std::uint64_t wanted;
+  int next = 0;
+  bool operator()() noexcept {
+    for (; next < steps.area().size(); ++next) {
+      if (next != steps.area().rank() && !steps.reached(next, word, wanted)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace hr::coll::shared

@@ -1,0 +1,16 @@
+#include "p2p/peer_memory.hpp"
+
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) {
+  for (transport::Transport* each : transport::active()) {
+    if (each->reaches(proc) && each->caps(proc).remote_read) {
+      return each->read_remote(proc, remote_address, local, bytes);
+    }
+  }
+  return fail(Errc::kUnsupportedOperation, "no transport reads the memory of rank %d", proc);
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,16 @@
+// Reading the memory of other processes of the node, for layers that arrange for it to stay as it is meanwhile.
+// Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace hr::p2p {
+
+// Copies from host memory of another process. MPI_ERR_UNSUPPORTED_OPERATION where no transport can, or the system does
+// not let us, or the knob shm_single_copy is off; nothing has been copied then.
+Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes);
+
+}  // namespace hr::p2p
