@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Headrace beside other libraries from a source tree; the same as `headrace bench`, with build/pip as the default build."""
+"""`headrace bench` from a source tree; build/pip is the default build."""
 
 import pathlib
 import sys

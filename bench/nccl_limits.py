@@ -128,8 +128,8 @@ def run_ranks(args):
     env = {**os.environ, "NCCL_NVLS_ENABLE": "0"}
     with tempfile.TemporaryDirectory(prefix="nccl-limits-") as work:
         children = [
-            subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--rank", str(rank), "--meeting", f"{work}/meeting",
-                              "--out", f"{work}/{rank}.json"], env=env, stdout=sys.stderr)
+            subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--rank", str(rank), "--meeting",
+                              f"{work}/meeting", "--out", f"{work}/{rank}.json"], env=env, stdout=sys.stderr)
             for rank in range(args.ranks)]
         deadline = time.monotonic() + args.timeout
         try:

@@ -126,7 +126,8 @@ class CompareTest(unittest.TestCase):
 
 class SuiteTest(unittest.TestCase):
     def test_groups_and_names_once_each(self):
-        self.assertEqual([b.name for b in suite.expand(["bibw", "p2p"])], ["bibw", "latency", "bandwidth", "message_rate"])
+        names = [benchmark.name for benchmark in suite.expand(["bibw", "p2p"])]
+        self.assertEqual(names, ["bibw", "latency", "bandwidth", "message_rate"])
 
     def test_unknown_names(self):
         with self.assertRaisesRegex(ValueError, "no such benchmark: bcats"):

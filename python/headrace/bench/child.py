@@ -15,7 +15,7 @@ class Failed(Exception):
 
 
 def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
-    """Standard output and error of a program that ended well. A program that does not end is ended, with its children."""
+    """Standard output and error of a program that ended well. One that does not end is ended, with its children."""
     try:
         child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,

@@ -1,4 +1,4 @@
-"""`headrace bench`: the host benchmarks under Headrace and, with --vs, beside other libraries; the GPU set with --gpu."""
+"""`headrace bench`: the host benchmarks, alone or (--vs) beside other libraries; with --gpu the GPU set."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="headrace bench", description=DESCRIPTION,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog=f"benchmarks: {', '.join(suite.BENCHMARKS)}\ngroups: {', '.join(suite.GROUPS)}")
+    known = f"benchmarks: {', '.join(suite.BENCHMARKS)}\ngroups: {', '.join(suite.GROUPS)}"
+    parser = argparse.ArgumentParser(prog="headrace bench", description=DESCRIPTION, epilog=known,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="names or groups (a set of all kinds)")
     parser.add_argument("--benchmarks", dest="listed", metavar="LIST", help="the same, separated by commas")
-    parser.add_argument("--vs", metavar="LIST", help=f"peers: {', '.join(libraries.PACKAGES)}")
-    parser.add_argument("--peers", type=Path, metavar="DIR", help="where peers are, or are put (~/.cache/headrace/peers)")
+    parser.add_argument("--vs", metavar="LIST",
+                        help=f"peers: {', '.join(libraries.PACKAGES)} (with --peers: those that are there)")
+    parser.add_argument("--peers", type=Path, metavar="DIR",
+                        help="where peers are, or are put (~/.cache/headrace/peers)")
     parser.add_argument("--build", "--headrace", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--only", metavar="LIST", help="of the libraries, just these (headrace is one)")
@@ -60,6 +62,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     except ValueError as error:
         parser.error(str(error))
     args.peer_names = [name for name in (args.vs or "").split(",") if name]
+    if args.vs is None and args.peers:
+        args.peer_names = [name for name in libraries.PACKAGES if libraries.is_installed(name, args.peers)]
     if unknown := [name for name in args.peer_names if name not in libraries.PACKAGES]:
         parser.error(f"no such peer: {', '.join(unknown)}; there are {', '.join(libraries.PACKAGES)}")
     if args.runs < 1 or args.samples < 1 or args.ranks < 1:
@@ -74,8 +78,9 @@ def _machine() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
-    return f"{model}, {libraries.cores()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return (f"{(models or [platform.processor()])[0]}, {libraries.cores()} cores, Linux {platform.release()}, "
+            f"load {os.getloadavg()[0]:.1f}")
 
 
 class _Bare:

@@ -67,7 +67,8 @@ class Result:
         peer = self.best_peer(key)
         if peer is None:
             return []
-        return [ours / theirs for ours, theirs in zip(self.medians("headrace", key), self.medians(peer, key)) if theirs > 0]
+        pairs = zip(self.medians("headrace", key), self.medians(peer, key))
+        return [ours / theirs for ours, theirs in pairs if theirs > 0]
 
 
 def _key(row: dict) -> Key:
@@ -77,8 +78,11 @@ def _key(row: dict) -> Key:
 def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -> dict:
     oversubscribed = plan.ranks > cores()
     sizes = plan.sizes or benchmark.sizes
-    command = [*library.launch(plan.ranks, oversubscribed), str(program), *benchmark.arguments, *plan.arguments,
-               *(["--sizes", sizes] if sizes else []), *(["--form", plan.form] if benchmark.program == "collective" else [])]
+    command = [*library.launch(plan.ranks, oversubscribed), str(program), *benchmark.arguments, *plan.arguments]
+    if sizes:
+        command += ["--sizes", sizes]
+    if benchmark.program == "collective":
+        command += ["--form", plan.form]
     start = time.monotonic()
     report = run_json(command, plan.timeout, library.environment(oversubscribed))
     if benchmark.times_job:
@@ -86,7 +90,8 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
     return report
 
 
-def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path], plan: Plan) -> list[Result]:
+def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path],
+            plan: Plan) -> list[Result]:
     """`programs`: the directory of each library's programs. A library that fails at one benchmark is left out of it."""
     results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
     progress = Progress(plan.runs * len(benchmarks) * len(libraries))
@@ -123,7 +128,7 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
     labels = any(label for label, _ in result.keys())
     peers = [name for name in libraries if name != "headrace"]
     compared = "headrace" in libraries and bool(peers)
-    columns = ([sample["benchmark"] if not labels else "what"] if labels else []) + ["bytes", *libraries]
+    columns = (["what"] if labels else []) + ["bytes", *libraries]
     columns += (["bare limit"] if limits else []) + (["headrace / best peer (spread)"] if compared else [])
     lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",
              "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
@@ -137,13 +142,18 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
             limit = limits(result.benchmark.name, bytes_)
             cells.append(number(limit) if limit else "-")
         if compared:
-            ratios = result.ratios(key)
-            cells.append(f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
-                         if ratios else "-")
+            cells.append(_ratio_text(result, key))
         lines.append("| " + " | ".join(cells) + " |")
     if compared and (summary := _summary(result)):
         lines.append("\n" + summary)
     return "\n".join(lines) + "\n" + _failures(result)
+
+
+def _ratio_text(result: Result, key: Key) -> str:
+    ratios = result.ratios(key)
+    if not ratios:
+        return "-"
+    return f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
 
 
 def _summary(result: Result) -> str:

@@ -19,8 +19,8 @@ def number(value: float) -> str:
 
 @dataclass
 class Figure:
-    """`values`: one of each run. A goal is a bound on `ratio`, ours over the limit: at most, or where more is better, at
-    least."""
+    """`values`: one of each run. A goal bounds `ratio`, ours over the limit, from above, or where more is better, from
+    below."""
 
     section: str
     what: str

@@ -113,18 +113,20 @@ class Session:
 
 
 def heading(session: Session) -> str:
-    args = " ".join(sys.argv[1:])
-    return (f"{datetime.date.today()}, {session.devices or 'devices unknown'}{', ' + session.nccl_version if session.nccl_version else ''}, "
-            f"Linux {platform.release()}; {session.args.runs} runs\n\n    bench/gpu.py {args}\n")
+    parts = [str(datetime.date.today()), session.devices or "devices unknown", session.nccl_version,
+             f"Linux {platform.release()}; {session.args.runs} runs"]
+    return ", ".join(filter(None, parts)) + f"\n\n    bench/gpu.py {' '.join(session.args.words)}\n"
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     names = [section.name for section in all_sections.SECTIONS]
-    parser = argparse.ArgumentParser(prog="headrace bench --gpu", description=__doc__,
-                                     epilog="Sections: " + "; ".join(f"{s.name}: {s.sentence}" for s in all_sections.SECTIONS))
-    parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
+    known = "; ".join(f"{section.name}: {section.sentence}" for section in all_sections.SECTIONS)
+    parser = argparse.ArgumentParser(prog="headrace bench --gpu", description=__doc__, epilog=f"Sections: {known}")
+    parser.add_argument("--build", type=Path, metavar="DIR",
+                        help="build directory or prefix of Headrace (this installation)")
     parser.add_argument("--mpiexec", type=Path, help="instead of the one there")
-    parser.add_argument("--only", type=lambda text: text.split(","), metavar="LIST", help="sections, separated by commas")
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="LIST",
+                        help="sections, separated by commas")
     parser.add_argument("--runs", type=int, default=5, help="rounds (5)")
     parser.add_argument("--timeout", type=int, default=90, help="seconds that a program may run (90)")
     parser.add_argument("--limit", type=int, default=280, help="seconds after which no further round begins (280)")
@@ -132,6 +134,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports there")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
     args = parser.parse_args(argv)
+    args.words = sys.argv[1:] if argv is None else argv
     if unknown := set(args.only or ()) - set(names):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     if args.runs < 1:

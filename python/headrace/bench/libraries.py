@@ -79,12 +79,17 @@ def find_peer(name: str, root: Path) -> Library:
     return library
 
 
+def is_installed(name: str, root: Path) -> bool:
+    try:
+        return bool(find_peer(name, root))
+    except Failed:
+        return False
+
+
 def install_peer(name: str, root: Path) -> Library:
     """From the package index, unless it is there already. Failed, with the reason, where that does not work."""
-    try:
+    if is_installed(name, root):
         return find_peer(name, root)
-    except Failed:
-        pass
     target = root / name
     print(f"headrace bench: installing {' '.join(PACKAGES[name])} into {target}", file=sys.stderr)
     try:

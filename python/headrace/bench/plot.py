@@ -70,6 +70,7 @@ def svg(title: str, unit: str, lines: list[Line]) -> str:
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
         out += [f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3" fill="{colour}"/>' for px, py in line.points]
         row = TOP + 10 + 20 * index
-        out.append(f'<line x1="{WIDTH - RIGHT + 14}" x2="{WIDTH - RIGHT + 38}" y1="{row}" y2="{row}" stroke="{colour}" '
-                   f'stroke-width="2"{dash}/><text x="{WIDTH - RIGHT + 44}" y="{row + 4}">{html.escape(line.name)}</text>')
+        legend = WIDTH - RIGHT + 14
+        out.append(f'<line x1="{legend}" x2="{legend + 24}" y1="{row}" y2="{row}" stroke="{colour}" stroke-width="2"{dash}/>'
+                   f'<text x="{legend + 30}" y="{row + 4}">{html.escape(line.name)}</text>')
     return "\n".join([*out, "</svg>", ""])

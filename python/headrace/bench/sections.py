@@ -37,7 +37,8 @@ class Scale:
 
 
 FULL = Scale()
-QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3, samples=("--reps", "2", "--iters", "2", "--warmup", "1"))
+QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3,
+              samples=("--reps", "2", "--iters", "2", "--warmup", "1"))
 
 
 @dataclass
@@ -92,9 +93,9 @@ def _stream(name: str, what: str, limit: str, ways: int, goal: float) -> Callabl
         for (_, size), values in measured.rows(0).items():
             time = measured.bare.microseconds(limit, size)
             bare = ways * IN_FLIGHT * size / time * 1e-3 if time else None
+            copies = "copies both ways" if ways == 2 else "peer copies"
             made.append(Figure(name, f"{what}, {size_text(size)}", "GB/s", [value * 1e-3 for value in values], bare,
-                               f"bare {'copies both ways' if ways == 2 else 'peer copies'}, {IN_FLIGHT} in flight", goal,
-                               more_is_better=True))
+                               f"bare {copies}, {IN_FLIGHT} in flight", goal, more_is_better=True))
         return made
     return figures
 
@@ -103,8 +104,9 @@ def _faces(measured: Measured) -> list[Figure]:
     figures = []
     for (shape, size), values in measured.rows(0).items():
         indexed = shape == "indexed"
-        figures.append(Figure("faces", f"{'random single floats' if indexed else 'face, ' + shape}, {size_text(size)}", "us",
-                              values, measured.bare.microseconds(shape, size), f"best bare kernel: {measured.bare.note(shape)}",
+        what = "random single floats" if indexed else f"face, {shape}"
+        figures.append(Figure("faces", f"{what}, {size_text(size)}", "us", values,
+                              measured.bare.microseconds(shape, size), f"best bare kernel: {measured.bare.note(shape)}",
                               2.0 if indexed else 1.3, below=25 if shape == "elements" else None))
     return figures
 
@@ -196,7 +198,8 @@ SECTIONS = (
     Section("allreduce", "allreduce of floats",
             _one(_program("collective", "--op", "allreduce", sizes=COLLECTIVE_SIZES)), _allreduce),
     Section("collectives", "allgather, alltoall, reduce_scatter, bcast",
-            _one(_program("collective", "--op", "allgather,alltoall,reduce_scatter_block,bcast", sizes=COLLECTIVE_SIZES)),
+            _one(_program("collective", "--op", "allgather,alltoall,reduce_scatter_block,bcast",
+                          sizes=COLLECTIVE_SIZES)),
             _movers),
     Section("halo3d", "halo exchange against the update alone", _one(_halo3d_command), _halo3d),
     Section("host", "host latency with and without CUDA in use", _host_commands, _host),

@@ -1,4 +1,4 @@
-"""The host benchmarks by name: which program each is, its sizes, and what `headrace bench` runs when nothing is named."""
+"""The host benchmarks by name: which program each is, its sizes, and which ones run when none is named."""
 
 from __future__ import annotations
 
