@@ -78,10 +78,10 @@ int run_sizes(const Benchmark& benchmark, const Program& program, const World& w
   const bool table = prints_table(world, options);
   if (table) print_heading(report);
   for (const std::size_t bytes : options.sizes) {
-    if (options.validate && benchmark.streams) {  // a slot a message; the timed windows have one for all
-      const int window = checked_window(options, bytes);
+    if (options.validate) {  // one exchange with a slot a message; the timed ones write one slot again and again
+      const int window = benchmark.streams ? checked_window(options, bytes) : 1;
       buffers.prepare(kind, bytes, window);
-      benchmark.repeat(buffers.transfer(2, window));
+      benchmark.repeat(buffers.transfer(1, window));
       buffers.verify();
     }
     buffers.prepare(kind, bytes, 1);
