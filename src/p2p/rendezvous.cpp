@@ -48,7 +48,11 @@ void begin_rendezvous(Request& receive, const Announcement& announced) {
     }
     const Status status = kProtocols[best]->begin(announced, receive);
     if (status.ok()) return;
-    if (status.errc() != Errc::kUnsupportedOperation) return finish_rendezvous(receive, status);
+    if (status.errc() != Errc::kUnsupportedOperation) {
+      // The sender need not wait for a receiver that cannot take its data.
+      send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
+      return finish_rendezvous(receive, status);
+    }
     cost[best] = kCannot;
   }
 }

@@ -3,7 +3,7 @@
 // The receiver chooses. Every protocol is a file with a record {name, probe, begin} and a line in rendezvous.cpp's
 // list. A probe is pure: the modelled seconds for this announcement and this receive, or kCannot; the least cost
 // wins, ties by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything;
-// the next best is tried.
+// the next best is tried. Another error ends the message: begin() has told the sender nothing that makes it go on.
 // Threads: library lock.
 #pragma once
 
