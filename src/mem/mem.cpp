@@ -36,20 +36,24 @@ Status classify_slow(const void* address, Location* location) {
   const cuda::Driver* driver = cuda::find_driver();
   if (driver == nullptr) return kOk;
 
+  // Most buffers are host memory, which a query for one thing tells in less time.
   unsigned memory_type = 0;
+  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
+                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart, cuda::kAttributeRangeSize,
+                      cuda::kAttributeBufferId};
   unsigned managed = 0;
   void* context = nullptr;
   int device = -1;
   cuda::DeviceAddress start = 0;
   std::size_t size = 0;
   unsigned long long id = 0;
-  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
-                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart, cuda::kAttributeRangeSize,
-                      cuda::kAttributeBufferId};
   void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id};
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
-  const cuda::Result result =
-      driver->pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
+  cuda::Result result = driver->pointer_get_attributes(1, attributes, values, pointer);
+  if (result == cuda::kSuccess && memory_type == 0) return kOk;
+  if (result == cuda::kSuccess) {
+    result = driver->pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
+  }
   if (result != cuda::kSuccess) [[unlikely]] {
     // Before cuInit nothing can be device memory; an unknown address is host memory.
     if (result == cuda::kNotInitialized || result == cuda::kDeinitialized || result == cuda::kInvalidValue) return kOk;
@@ -112,18 +116,6 @@ Status free_like(const Location& like, void* address) {
   HR_TRY(current.status());
   HR_CUDA(context->device(), memory_free, (reinterpret_cast<std::uintptr_t>(address)), "memory at %p", address);
   return kOk;
-}
-
-Status default_stream_idle(const Location& location, bool* idle) {
-  *idle = true;
-  if (!location.is_device()) return kOk;
-  cuda::Context* context = nullptr;
-  HR_TRY(cuda::Context::of(location, &context));
-  cuda::Current current(*context);
-  HR_TRY(current.status());
-  const cuda::Result result = cuda::driver().stream_query(cuda::legacy_stream());
-  *idle = result != cuda::kNotReady;
-  return *idle ? cuda::report(result, "stream_query", context->device(), "the default stream") : kOk;
 }
 
 void sweep_exports(void (*revoke)(int process, std::uint64_t allocation)) { cuda::sweep_exports(revoke); }

@@ -57,10 +57,6 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
 Status allocate_like(const Location& like, std::size_t bytes, void** address);
 Status free_like(const Location& like, void* address);
 
-// True when all work that the program has put on the legacy default stream of the memory's context is done: the data is
-// final. Managed memory always is (classify() has waited). Does not wait.
-Status default_stream_idle(const Location& location, bool* idle);
-
 // Memory that this process has given to others (mem/cuda/ipc.hpp): looks for allocations that the program has freed
 // and calls `revoke` for each process that may have mapped one; that process then calls forget_peer_memory().
 void sweep_exports(void (*revoke)(int process, std::uint64_t allocation));

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -34,8 +35,8 @@ struct Get {
 
 // A send of this process whose receiver waits for the data to become final.
 struct Unready {
-  MessageName message;  // the receiver, and our cookie
-  mem::Location where;
+  int proc;  // of the receiver
+  Request* send;
 };
 
 std::vector<std::unique_ptr<Get>> gets;
@@ -46,6 +47,11 @@ double next_sweep = 0;
 constexpr double kSweepSeconds = 200e-6;
 
 bool advance(void*);
+
+Status set_fence(Request& send) {
+  send.fence_ = std::make_shared<mem::cuda::Fence>();
+  return send.fence_->set(send.view_.where);
+}
 
 PolledWait polled;
 
@@ -79,21 +85,11 @@ bool poll_gets() {
 }
 
 bool poll_unready() {
-  bool moved = false;
-  for (std::size_t i = 0; i < unready.size();) {
-    bool idle = false;
-    // A device in an error state: the receiver's copy reports it.
-    const Status status = mem::default_stream_idle(unready[i].where, &idle);
-    if (status.ok() && !idle) {
-      ++i;
-      continue;
-    }
-    moved = true;
-    const MessageName message = unready[i].message;
-    unready.erase(unready.begin() + static_cast<std::ptrdiff_t>(i));
-    send_answer(message.proc, wire::answer(wire::Kind::kReady, message.cookie));
-  }
-  return moved;
+  return std::erase_if(unready, [](const Unready& each) {
+           if (!each.send->fence_->passed()) return false;
+           send_answer(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
+           return true;
+         }) != 0;
 }
 
 void revoke(int process, std::uint64_t allocation) {
@@ -151,21 +147,24 @@ bool serves(const Peer& peer, const layout::View& data) noexcept {
          knobs().cuda_ipc != CudaIpcChoice::kOff;
 }
 
-Status describe(const Peer& peer, const layout::View& data, std::uint64_t* flags, PeerView* view) {
-  const Status described = layout::cuda::announce(data, peer.proc, view);
+Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView* view) {
+  const Status described = layout::cuda::announce(send.view_, peer.proc, view);
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
-  *flags |= wire::kView;
-  // The receiver will likely ask for this one to be put, and then it need not be known (device_put.hpp).
-  bool idle = !view->coarse();
-  if (idle) HR_TRY(mem::default_stream_idle(data.where, &idle));
-  if (!idle) *flags |= wire::kPending;
+  // The receiver will likely ask to have long runs put (device_put.hpp); then this need not be known.
+  if (!view->coarse() && send.fence_ == nullptr) HR_TRY(set_fence(send));
+  *flags |= wire::kView | wire::kPending;
   watch();
   return kOk;
 }
 
 void arrive_ask(int from_proc, Request& send) {
-  unready.push_back({{from_proc, reinterpret_cast<std::uint64_t>(&send)}, send.view_.where});
+  // A device in an error state: the receiver's copy reports it.
+  if (send.fence_ == nullptr && !set_fence(send).ok()) {
+    send_answer(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
+    return;
+  }
+  unready.push_back({from_proc, &send});
   watch();
 }
 

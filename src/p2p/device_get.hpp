@@ -18,7 +18,7 @@ namespace hr::p2p::device_get {
 // True when a message from this view to this peer may be announced for fetching.
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 // Describes it for the announcement: *flags get wire::kView, kPending; neither where the memory cannot be given away.
-Status describe(const Peer& peer, const layout::View& data, std::uint64_t* flags, layout::cuda::PeerView* view);
+Status describe(const Peer& peer, Request& send, std::uint64_t* flags, layout::cuda::PeerView* view);
 // kAsk from the receiver of a send of this process.
 void arrive_ask(int from_proc, Request& send);
 // kReady from a sender.

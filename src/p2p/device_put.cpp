@@ -7,6 +7,7 @@
 
 #include "base/knobs.hpp"
 #include "layout/cuda/peer.hpp"
+#include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -69,15 +70,17 @@ void watch() {
   }
 }
 
+Status set_fence(Request& receive) {
+  receive.fence_ = std::make_shared<mem::cuda::Fence>();
+  return receive.fence_->set(receive.view_.where);
+}
+
 // True once the answer is on its way.
 bool ask(Expected& each) {
   Request& receive = *each.receive;
-  if (!receive.ordered_) {
-    // A device in an error state shows it when work is given to it.
-    bool idle = true;
-    if (mem::default_stream_idle(receive.view_.where, &idle).ok() && !idle) return false;
-    receive.ordered_ = true;
-  }
+  // A device in an error state shows it when work is given to it.
+  if (receive.fence_ == nullptr && !set_fence(receive).ok()) receive.fence_.reset();
+  if (receive.fence_ != nullptr && !receive.fence_->passed()) return false;
   struct {
     wire::Put put;
     PeerView view;
@@ -147,11 +150,7 @@ Status begin(const Announcement& announced, Request& receive) {
 
 void posted(Request& receive) {
   // Scattered data is fetched, in the order of streams.
-  bool idle = false;
-  if (receive.view_.contiguous && can_receive(receive.view_) &&
-      mem::default_stream_idle(receive.view_.where, &idle).ok()) {
-    receive.ordered_ = idle;
-  }
+  if (receive.view_.contiguous && can_receive(receive.view_) && !set_fence(receive).ok()) receive.fence_.reset();
 }
 
 void arrive_put(int from_proc, Request& send, const std::byte* payload, std::size_t bytes) {

@@ -120,11 +120,8 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kRevoke:
       staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);
-    case Kind::kPiece: {
-      wire::Piece piece;
-      std::memcpy(&piece, payload, sizeof piece);
-      return staged::arrive_piece(from, request_of(header.words[1]), header, piece);
-    }
+    case Kind::kPiece:
+      return staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
     case Kind::kChunk:
       return staged::arrive_chunk(header.words[1], wire::chunk_of(header));
     case Kind::kSyncAck:
@@ -145,7 +142,8 @@ void consume(Unexpected* message, Request& receive) {
 }
 
 void start_receive(Request& receive) {
-  receive.ordered_ = false;
+  if (receive.fence_ != nullptr) [[unlikely]]
+    receive.fence_.reset();
   Matcher& queues = matcher(receive.context_);
   if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
     queues.take(*message);

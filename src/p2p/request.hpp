@@ -17,6 +17,10 @@
 #include "base/object.hpp"
 #include "layout/view.hpp"
 
+namespace hr::mem::cuda {
+class Fence;
+}
+
 namespace hr::p2p {
 
 // What a completed operation reports; bind/ turns it into an MPI_Status.
@@ -89,7 +93,8 @@ class Request final : public Object {
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
-  bool ordered_ = false;           // device receives: what the program had put on its default stream is done
+  // Device memory: what the program had put on its default stream before the call. Null: not looked at.
+  std::shared_ptr<mem::cuda::Fence> fence_;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   Link link_;                      // posted queue, or the peer's queue of sends
 };

@@ -63,7 +63,7 @@ Status offer_device_data(Peer& peer, Request& send) {
   DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_)}, {}};
   std::size_t bytes = sizeof message.rts;
   if (device_get::serves(peer, send.view_)) {
-    HR_TRY(device_get::describe(peer, send.view_, &message.rts.flags, &message.view));
+    HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
   }
   if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable &&
@@ -103,6 +103,8 @@ Status offer(Peer& peer, Request& send) {
 }  // namespace
 
 void start_send(Peer& peer, Request& send) {
+  if (send.fence_ != nullptr) [[unlikely]]
+    send.fence_.reset();
   if (peer.queued.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);

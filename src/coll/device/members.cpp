@@ -35,12 +35,8 @@ bool describe_buffer(const Call& call, const Blocks& blocks, Buffer* buffer, mem
 }
 
 struct DataFinal {
-  const mem::Location& where;
-  bool operator()() const {
-    bool idle = true;
-    // A device in an error state shows it when work is given to it.
-    return !mem::default_stream_idle(where, &idle).ok() || idle;
-  }
+  mem::cuda::Fence& fence;
+  bool operator()() { return fence.passed(); }
 };
 
 struct WorkDone {
@@ -100,7 +96,8 @@ Task Members::exchange(const Call& call) {
   HR_CO_UNTIL(call, free);
   const Buffers own = describe(call);
   if (own.reachable != 0) {
-    DataFinal final{near_};
+    HR_CO_TRY(fence_.set(near_));
+    DataFinal final{fence_};
     HR_CO_UNTIL(call, final);
   }
   std::memcpy(shared::own_cell(call).data(sizeof own), &own, sizeof own);

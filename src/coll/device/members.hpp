@@ -17,6 +17,7 @@
 
 #include "coll/call.hpp"
 #include "layout/cuda/peer_work.hpp"
+#include "mem/cuda/fence.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::coll::device {
@@ -69,6 +70,7 @@ class Members {
   bool agreed_ = false;
   mem::Location near_;
   std::vector<Buffers> all_;
+  mem::cuda::Fence fence_;
   layout::cuda::PeerMappings mappings_;
   layout::cuda::PeerWork work_;
 };

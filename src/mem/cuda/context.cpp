@@ -172,10 +172,17 @@ Status Context::lane(int key, StreamHandle* stream) {
   return kOk;
 }
 
+Status Context::fence_stream(StreamHandle* stream) {
+  if (fence_stream_ == nullptr) {
+    HR_CUDA(device_, stream_create, (&fence_stream_, kStreamDefault, kHighestPriority), "for fences");
+  }
+  *stream = fence_stream_;
+  return kOk;
+}
+
 Status Context::take_event(EventHandle* event) {
   if (free_events_.empty()) {
-    // An interprocess event is in memory that the CPU can look at: a query takes it a tenth of another one's time.
-    HR_CUDA(device_, event_create, (event, kEventDisableTiming | kEventInterprocess), "for transfers");
+    HR_CUDA(device_, event_create, (event, kEventDisableTiming), "for transfers");
     return kOk;
   }
   *event = free_events_.back();
@@ -207,6 +214,7 @@ void Context::release() noexcept {
     for (const StreamHandle lane : lanes_) {
       if (lane != nullptr) (void)driver().stream_destroy(lane);
     }
+    if (fence_stream_ != nullptr) (void)driver().stream_destroy(fence_stream_);
     (void)driver().event_destroy(event_);
     (void)driver().stream_destroy(stream_);
     ContextHandle popped = nullptr;

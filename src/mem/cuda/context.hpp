@@ -39,6 +39,9 @@ class Context {
   // The context must be current.
   Status lane(int key, StreamHandle* stream);
 
+  // A stream of the same kind for Fence alone. The context must be current.
+  Status fence_stream(StreamHandle* stream);
+
   // An event from the context's free list, and back to it (if the context is still there). For Ticket.
   Status take_event(EventHandle* event);
   static void give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
@@ -91,6 +94,7 @@ class Context {
   std::vector<std::pair<const char*, FunctionHandle>> kernels_;
   std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
   std::vector<StreamHandle> lanes_;
+  StreamHandle fence_stream_ = nullptr;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;

@@ -57,7 +57,6 @@ inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy d
 // Before the waiting parts of the program's kernels; the driver takes the least that the device knows.
 inline constexpr int kHighestPriority = -100;
 inline constexpr unsigned kEventDisableTiming = 2;
-inline constexpr unsigned kEventInterprocess = 4;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
 inline constexpr unsigned kHostRegisterDeviceMap = 2;
