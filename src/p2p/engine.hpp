@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "p2p/matching.hpp"
@@ -17,7 +18,7 @@ namespace hr::p2p {
 
 // A message of the protocols (SyncAck, Cts, Done, ...) that the transport had no room for.
 struct Answer {
-  static constexpr std::size_t kMaxBytes = 24;
+  static constexpr std::size_t kMaxBytes = 256;
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
@@ -72,9 +73,9 @@ void send_answer(int proc, const transport::Header& header, const void* payload 
 bool flush(Peer& peer);
 // Sends the next piece of a rendezvous send as Data; Status::again() when there is no room (stream.cpp).
 Status push_piece(Peer& peer, Request& send);
-// Tells the receiver that the rest of a message, whose first `sent` bytes are on their way, cannot be read
+// Tells the receiver that the rest of a message, of which `sent` bytes are on their way, cannot be read, and why
 // (stream.cpp).
-void abandon(int to_proc, const Request& send, std::size_t sent);
+void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why);
 // Moves pieces of the front stream; true when something moved (stream.cpp).
 bool push_stream(Peer& peer);
 void mark_busy(Peer& peer);

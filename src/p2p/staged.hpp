@@ -49,7 +49,8 @@ void release_chunks();
 
 // The receiver will find chunks there; false where it cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
-void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const wire::Piece& piece);
+void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
+                  std::size_t bytes);
 // The memory is gone.
 void forget(int from_proc, std::uint64_t memory) noexcept;
 bool advance_receives();

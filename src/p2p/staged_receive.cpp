@@ -1,5 +1,6 @@
 // The receiver's half: pieces out of chunks, which then go back.
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -83,13 +84,16 @@ bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Exp
   return true;
 }
 
-void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const wire::Piece& piece) {
+void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
+                  std::size_t bytes) {
+  wire::Piece piece;
+  std::memcpy(&piece, payload, sizeof piece);
   const std::uint32_t chunk = wire::chunk_of(header);
   const std::size_t offset = header.words[2];
   if (chunk == wire::kNoChunk) {
     return account(receive, piece.bytes,
-                   fail(Errc::kOther, "rank %d could not read the data of its message with tag %d: its error says why",
-                        receive.completion_.source, receive.completion_.tag));
+                   fail(Errc::kOther, "rank %d could not read its data: %.*s", receive.completion_.source,
+                        static_cast<int>(bytes - sizeof piece), reinterpret_cast<const char*>(payload + sizeof piece)));
   }
   Sender& sender = sender_of(from_proc);
   const bool by_device = (wire::way(header) & wire::kToDevice) != 0;

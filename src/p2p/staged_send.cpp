@@ -155,7 +155,7 @@ void end(Outgoing& message) {
   Completion completion;
   completion.error = message.failure;
   if (!message.failure.ok()) {
-    abandon(message.proc, *message.send, message.told);
+    abandon(message.proc, *message.send, message.told, message.failure_text);
     set_detail(std::move(message.failure_text));
   }
   complete(*message.send, completion);

@@ -2,6 +2,8 @@
 // at work, any layout and any kind of memory.
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
@@ -45,9 +47,14 @@ Status push_piece(Peer& peer, Request& send) {
   return kOk;
 }
 
-void abandon(int to_proc, const Request& send, std::size_t sent) {
-  const wire::Piece missing{send.total_ - sent, 0, 0};
-  send_answer(to_proc, wire::piece(0, wire::kNoChunk, send.peer_cookie_, sent), &missing, sizeof missing);
+void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why) {
+  struct {
+    wire::Piece missing;
+    char why[Answer::kMaxBytes - sizeof(wire::Piece)];
+  } message{{send.total_ - sent, 0, 0}, {}};
+  const std::size_t length = why.copy(message.why, sizeof message.why);
+  send_answer(to_proc, wire::piece(0, wire::kNoChunk, send.peer_cookie_, sent), &message,
+              sizeof message.missing + length);
 }
 
 bool push_stream(Peer& peer) {
@@ -59,8 +66,12 @@ bool push_stream(Peer& peer) {
     if (status.ok() && send->offset_ < send->total_) continue;
     peer.streams.remove(*send);
     Completion completion;
-    if (!status.ok()) abandon(peer.proc, *send, send->offset_);
     completion.error = status;
+    if (!status.ok()) {
+      std::string why = take_detail();
+      abandon(peer.proc, *send, send->offset_, why);
+      set_detail(std::move(why));
+    }
     complete(*send, completion);
   }
   return moved;

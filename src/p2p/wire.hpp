@@ -81,7 +81,7 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // where it lies in that memory
 };
-// In place of a chunk's number: the sender cannot read its data, this much of it will not come.
+// In place of a chunk's number: the sender cannot read its data, so much of it will not come; its error's text follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {
