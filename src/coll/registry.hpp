@@ -11,6 +11,7 @@
   X(bcast_device)                  \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
+  X(bcast_direct)                  \
   X(bcast_slots)                   \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
@@ -25,18 +26,21 @@
   X(allgather_device)              \
   X(allgather_bruck)               \
   X(allgather_ring)                \
+  X(allgather_direct)              \
   X(allgather_slots)               \
   X(allgather_cells)               \
   X(allgather_linear)              \
   X(alltoall_device)               \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
+  X(alltoall_direct)               \
   X(alltoall_slots)                \
   X(alltoall_cells)                \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \
   X(reduce_ring_gather)            \
+  X(reduce_direct)                 \
   X(reduce_slots)                  \
   X(reduce_cells)                  \
   X(reduce_linear)                 \
@@ -44,6 +48,7 @@
   X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
+  X(allreduce_direct)              \
   X(allreduce_slots)               \
   X(allreduce_cells)               \
   X(allreduce_linear)              \

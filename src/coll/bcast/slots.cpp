@@ -19,17 +19,17 @@ Task run(const Call& call) {
     const shared::Piece piece = shared::piece_of(data.packed, rounds.piece(), round);
     std::byte* slot = rounds.slot(call.root, round);
     if (call.is_root()) {
-      rounds.steps().set_note(data.packed);
       shared::Rounds::Writable writable = rounds.writable(round);
       HR_CO_UNTIL(call, writable);
+      if (round == 0) rounds.set_note(data.packed);
       HR_CO_TRY(layout::pack(data, piece.begin, piece.bytes, slot));
       rounds.wrote(round + 1);
     } else {
       shared::StepReached written = rounds.written(call.root, round + 1);
       HR_CO_UNTIL(call, written);
-      if (rounds.steps().note(call.root) > data.packed) {
+      if (rounds.note(call.root) > data.packed) {
         co_return fail(Errc::kTruncate, "the root broadcasts %llu bytes, this process has room for %zu",
-                       static_cast<unsigned long long>(rounds.steps().note(call.root)), data.packed);
+                       static_cast<unsigned long long>(rounds.note(call.root)), data.packed);
       }
       HR_CO_TRY(layout::unpack(data, piece.begin, piece.bytes, slot));
       rounds.took(round + 1);

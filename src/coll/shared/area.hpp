@@ -59,7 +59,7 @@ struct alignas(kPair) Cell {
 
 struct alignas(kPair) Word {
   std::atomic<std::uint64_t> value;
-  std::uint64_t note;  // written before the value
+  std::uint64_t note;  // slots.hpp
 };
 
 // What one process tells the others.

@@ -16,7 +16,6 @@ class Rounds {
   Rounds(const Call& call, std::size_t piece) noexcept
       : steps_(call), earlier_(call.area->claim_slots(call.ticket)), piece_(piece) {}
 
-  [[nodiscard]] const Steps& steps() const noexcept { return steps_; }
   [[nodiscard]] std::size_t piece() const noexcept { return piece_; }
   // Rounds that `bytes` bytes take.
   [[nodiscard]] std::uint64_t count(std::size_t bytes) const noexcept { return (bytes + piece_ - 1) / piece_; }
@@ -26,6 +25,12 @@ class Rounds {
   // Of `steps` in all: one a round, or as many as an algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.tell(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.tell(&Control::consumed, steps); }
+
+  // What a member says to the others: once round 0 is writable and before it tells its first step.
+  void set_note(std::uint64_t note) const noexcept {
+    steps_.area().control(steps_.area().rank()).published.note = note;
+  }
+  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return steps_.area().control(rank).published.note; }
 
   // Nobody needs what the slot of this round held before.
   struct Writable {

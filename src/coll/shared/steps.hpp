@@ -32,10 +32,6 @@ class Steps {
   }
   [[nodiscard]] Area& area() const noexcept { return area_; }
 
-  // What a member says once to the others: written before it publishes its first step, read after.
-  void set_note(std::uint64_t note) const noexcept { area_.control(area_.rank()).published.note = note; }
-  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return area_.control(rank).published.note; }
-
  private:
   static constexpr std::uint64_t kAll = 0xffffffff;
   Area& area_;

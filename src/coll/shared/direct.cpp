@@ -1,0 +1,65 @@
+#include "coll/shared/direct.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "p2p/peer_memory.hpp"
+
+namespace hr::coll::shared {
+
+void expose(const Call& call, const Exposed& own) {
+  std::memcpy(own_cell(call).data(sizeof own), &own, sizeof own);
+  publish(call, sizeof own);
+}
+
+Exposed exposed_by(const Call& call, int rank) {
+  Exposed exposed;
+  std::memcpy(&exposed, cell_of(call, rank).data(sizeof exposed), sizeof exposed);
+  return exposed;
+}
+
+bool all_readable(const Call& call, bool recv) {
+  for (int rank = 0; rank < call.size(); ++rank) {
+    const Exposed exposed = exposed_by(call, rank);
+    if (exposed.send == 0 || (recv && exposed.recv == 0)) return false;
+  }
+  return true;
+}
+
+Status read_from(const Call& call, int rank, std::uint64_t address, const View& to) {
+  const int proc = call.comm->peer_proc(rank);
+  if (readable_address(to) != 0) return p2p::read_peer_memory(proc, address, to.data(), to.packed);
+  constexpr std::size_t kPiece = 65536;
+  Scratch scratch(std::min(kPiece, to.packed));
+  for (std::size_t done = 0; done < to.packed; done += kPiece) {
+    const std::size_t bytes = std::min(kPiece, to.packed - done);
+    HR_TRY(p2p::read_peer_memory(proc, address + done, scratch.data(), bytes));
+    HR_TRY(layout::unpack(to, done, bytes, scratch.data()));
+  }
+  return kOk;
+}
+
+namespace {
+
+// Where a process says that it could not read, for each word: in its cell, which others look at in this operation only.
+std::uint64_t& failure_of(const Call& call, int rank, Word Control::* word) {
+  return reinterpret_cast<std::uint64_t*>(cell_of(call, rank).room)[word == &Control::published ? 0 : 1];
+}
+
+}  // namespace
+
+Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status status, bool* everywhere) {
+  const bool refused = status.errc() == Errc::kUnsupportedOperation;
+  failure_of(call, call.rank(), word) = refused ? 1 : 0;
+  steps.tell(word, 1);
+  StepsReached told{steps, word, 1};
+  HR_CO_UNTIL(call, told);
+  *everywhere = true;
+  for (int rank = 0; rank < call.size(); ++rank) {
+    if (failure_of(call, rank, word) != 0) *everywhere = false;
+  }
+  if (refused) static_cast<void>(take_detail());
+  co_return refused ? kOk : status;
+}
+
+}  // namespace hr::coll::shared
