@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/knobs.hpp"
@@ -93,7 +95,14 @@ bool ask(Expected& each) {
 }
 
 void end(Put& put, Status status) {
-  send_answer(put.to_proc, wire::put_end(put.receiver_cookie, status.ok() ? wire::kPutDone : wire::kPutFailed));
+  if (status.ok()) [[likely]] {
+    send_answer(put.to_proc, wire::put_end(put.receiver_cookie, wire::kPutDone));
+  } else {
+    std::string why = take_detail();
+    send_answer(put.to_proc, wire::put_end(put.receiver_cookie, wire::kPutFailed), why.data(),
+                std::min(why.size(), Answer::kMaxBytes));
+    set_detail(std::move(why));
+  }
   Completion completion;
   completion.error = status;
   complete(*put.send, completion);
@@ -173,7 +182,7 @@ void arrive_put(int from_proc, Request& send, const std::byte* payload, std::siz
   watch();
 }
 
-void arrive_end(int from_proc, Request& receive, std::uint64_t result) {
+void arrive_end(int from_proc, Request& receive, std::uint64_t result, const std::byte* why, std::size_t bytes) {
   const auto found =
       std::find_if(expected.begin(), expected.end(), [&](const auto& each) { return each->receive == &receive; });
   std::unique_ptr<Expected> ended = take_out(expected, static_cast<std::size_t>(found - expected.begin()));
@@ -183,10 +192,10 @@ void arrive_end(int from_proc, Request& receive, std::uint64_t result) {
     begin_rendezvous(receive, ended->announced);
     return;
   }
-  finish_rendezvous(
-      receive, result == wire::kPutDone
-                   ? kOk
-                   : fail(Errc::kOther, "rank %d could not copy its data here; its own error says why", from_proc));
+  finish_rendezvous(receive, result == wire::kPutDone
+                                 ? kOk
+                                 : fail(Errc::kOther, "rank %d could not copy its data here: %.*s", from_proc,
+                                        static_cast<int>(bytes), reinterpret_cast<const char*>(why)));
   free_expected.push_back(std::move(ended));
 }
 

@@ -18,8 +18,8 @@ namespace hr::p2p::device_put {
 void posted(Request& receive);
 // kPut for a send of this process.
 void arrive_put(int from_proc, Request& send, const std::byte* payload, std::size_t bytes);
-// kPutEnd for a receive of this process.
-void arrive_end(int from_proc, Request& receive, std::uint64_t result);
+// kPutEnd for a receive of this process; of a failure, the text of its error.
+void arrive_end(int from_proc, Request& receive, std::uint64_t result, const std::byte* why, std::size_t bytes);
 // Forgets everything; nothing is under way any more.
 void finalize();
 

@@ -116,7 +116,7 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kPut:
       return device_put::arrive_put(from, request_of(header.words[2]), payload, bytes);
     case Kind::kPutEnd:
-      return device_put::arrive_end(from, request_of(header.words[1]), header.words[2]);
+      return device_put::arrive_end(from, request_of(header.words[1]), header.words[2], payload, bytes);
     case Kind::kRevoke:
       staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);

@@ -32,7 +32,7 @@ enum class Kind : std::uint8_t {
   kReady,   // it is final now
   kRevoke,  // an allocation that this process may have mapped is gone
   kPut,     // the receiver's memory, for the sender to put the data there: payload: Put
-  kPutEnd,  // what came of it: PutEnd
+  kPutEnd,  // what came of it: PutResult; payload: an error's text
   kPiece,   // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
   kChunk,   // the receiver has taken it out: the chunk is free again
 };

@@ -269,7 +269,7 @@ void failing(const check::Environment& mpi, bool sender_fails) {
       CHECK(check::error_text(code).find("cuMemcpyAsync") != std::string::npos);
     } else if (sender_fails) {
       CHECK_CLASS(code, MPI_ERR_OTHER);
-      CHECK(check::error_text(code).find("rank 0") != std::string::npos);
+      CHECK(check::error_text(code).find("rank 0 could not read its data: cuMemcpyAsync") != std::string::npos);
     } else {
       CHECK_OK(code);  // all data has left the sender
     }
