@@ -3,6 +3,7 @@
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/cuda/ipc.hpp"
+#include "mem/known_host.hpp"
 
 namespace hr::mem {
 namespace detail {
@@ -34,7 +35,7 @@ Status finish_default_stream(const Location& location) {
 Status classify_slow(const void* address, Location* location) {
   *location = Location{};
   const cuda::Driver* driver = cuda::find_driver();
-  if (driver == nullptr) return kOk;
+  if (driver == nullptr || known_host(address)) return kOk;
 
   // Most buffers are host memory, which a query for one thing tells in less time.
   unsigned memory_type = 0;

@@ -56,9 +56,9 @@ Status PeerCopy::start(const View& own, std::size_t bytes, bool fetching) {
   HR_TRY(Context::of(own.where, &context));
   Current current(*context);
   HR_TRY(current.status());
-  mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context->lane(process_, &stream));
+  mem::cuda::StreamHandle stream = context->stream();
   if (other_.linear() && own.contiguous) {
+    HR_TRY(context->lane(process_, &stream));
     const mem::cuda::DeviceAddress mine = reinterpret_cast<std::uintptr_t>(own.data());
     HR_CUDA(context->device(), copy_async,
             (fetching ? mine : other_.address, fetching ? other_.address : mine, bytes, stream),

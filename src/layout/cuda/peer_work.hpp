@@ -35,7 +35,7 @@ class PeerMappings {
 // Work given to streams of the context of `near`, to be polled. Copies on different lanes run side by side.
 class PeerWork {
  public:
-  static constexpr int kLanes = 4;
+  static constexpr int kLanes = mem::cuda::Context::kLanes;
 
   Status copy(const mem::Location& near, int lane, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from,
               std::size_t bytes);

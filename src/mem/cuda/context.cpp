@@ -1,6 +1,7 @@
 #include "mem/cuda/context.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -163,21 +164,48 @@ Status Context::order_after(Context& other, StreamHandle stream) {
 }
 
 Status Context::lane(int key, StreamHandle* stream) {
-  constexpr std::size_t kLanes = 4;
   const std::size_t index = static_cast<std::size_t>(key) % kLanes;
   if (lanes_.empty()) lanes_.resize(kLanes, nullptr);
-  if (lanes_[index] == nullptr)
-    HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, kHighestPriority), "for transfers");
+  if (lanes_[index] == nullptr) HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, 0), "for copies");
   *stream = lanes_[index];
   return kOk;
 }
 
-Status Context::fence_stream(StreamHandle* stream) {
-  if (fence_stream_ == nullptr) {
+Status Context::set_fence(std::uint32_t* number) {
+  if (fence_word_ == nullptr) [[unlikely]] {
     HR_CUDA(device_, stream_create, (&fence_stream_, kStreamDefault, kHighestPriority), "for fences");
+    void* page = nullptr;
+    HR_CUDA(device_, host_allocate, (&page, 4096, kHostRegisterPortable), "a page for fences");
+    fence_word_ = static_cast<std::uint32_t*>(page);
+    *fence_word_ = 0;
   }
-  *stream = fence_stream_;
+  *number = ++last_fence_;
+  if (driver().stream_write_value == nullptr) {
+    HR_CUDA(device_, stream_synchronize, (fence_stream_), "waiting for the default stream");
+    *fence_word_ = *number;
+    return kOk;
+  }
+  HR_CUDA(device_, stream_write_value, (fence_stream_, reinterpret_cast<std::uintptr_t>(fence_word_), *number, 0),
+          "a fence");
   return kOk;
+}
+
+bool Context::fence_passed(std::uint32_t number) {
+  const auto reached = std::atomic_ref<std::uint32_t>(*fence_word_).load(std::memory_order_acquire);
+  if (static_cast<std::int32_t>(reached - number) >= 0) return true;
+  // A device in an error state writes nothing any more.
+  constexpr std::uint32_t kLooks = 1024;
+  if (++looks_at_fence_ % kLooks != 0) return false;
+  const Current current(*this);
+  const Result result = current.status().ok() ? driver().stream_query(fence_stream_) : kInvalidValue;
+  return result != kSuccess && result != kNotReady;
+}
+
+Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
+  for (const auto& known : contexts) {
+    if (known->handle_ == handle && known->id_ == id) return known.get();
+  }
+  return nullptr;
 }
 
 Status Context::take_event(EventHandle* event) {
@@ -191,12 +219,7 @@ Status Context::take_event(EventHandle* event) {
 }
 
 void Context::give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept {
-  for (const auto& known : contexts) {
-    if (known->handle_ == context && known->id_ == id) {
-      known->free_events_.push_back(event);
-      return;
-    }
-  }
+  if (Context* known = find(context, id); known != nullptr) known->free_events_.push_back(event);
 }
 
 Status Context::synchronize(const char* what) {
@@ -214,7 +237,10 @@ void Context::release() noexcept {
     for (const StreamHandle lane : lanes_) {
       if (lane != nullptr) (void)driver().stream_destroy(lane);
     }
+    // What a fence still waits for would be written into memory that is gone.
+    if (fence_stream_ != nullptr) (void)driver().stream_synchronize(fence_stream_);
     if (fence_stream_ != nullptr) (void)driver().stream_destroy(fence_stream_);
+    if (fence_word_ != nullptr) (void)driver().host_free(fence_word_);
     (void)driver().event_destroy(event_);
     (void)driver().stream_destroy(stream_);
     ContextHandle popped = nullptr;

@@ -35,12 +35,17 @@ class Context {
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
-  // A stream of the same kind as stream() for transfers that need not wait for one another; `key` chooses among a few.
-  // The context must be current.
+  // A blocking stream for copies that need not wait for one another; `key` chooses between kLanes. The context must be
+  // current. Few, and of plain priority: streams share the device's queues with the program's.
+  static constexpr int kLanes = 2;
   Status lane(int key, StreamHandle* stream);
 
-  // A stream of the same kind for Fence alone. The context must be current.
-  Status fence_stream(StreamHandle* stream);
+  // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
+  // is done. The context must be current.
+  Status set_fence(std::uint32_t* number);
+  [[nodiscard]] bool fence_passed(std::uint32_t number);
+  // The context if it is still there.
+  static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
 
   // An event from the context's free list, and back to it (if the context is still there). For Ticket.
   Status take_event(EventHandle* event);
@@ -94,7 +99,11 @@ class Context {
   std::vector<std::pair<const char*, FunctionHandle>> kernels_;
   std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
   std::vector<StreamHandle> lanes_;
+  // Fences are numbers that a stream of their own writes into a word of pinned memory, one after the other.
   StreamHandle fence_stream_ = nullptr;
+  std::uint32_t* fence_word_ = nullptr;
+  std::uint32_t last_fence_ = 0;
+  std::uint32_t looks_at_fence_ = 0;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;

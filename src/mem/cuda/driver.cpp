@@ -40,6 +40,8 @@ bool open_driver() {
   HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)
 #undef HR_CUDA_LOAD
   table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
+  table.stream_write_value =
+      reinterpret_cast<decltype(table.stream_write_value)>(::dlsym(library, "cuStreamWriteValue32_v2"));
   if (missing != nullptr) {
     log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used",
                missing);

@@ -94,6 +94,8 @@ inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHan
   X(event_record, cuEventRecord, (EventHandle, StreamHandle))                                                    \
   X(event_query, cuEventQuery, (EventHandle))                                                                    \
   X(stream_query, cuStreamQuery, (StreamHandle))                                                                 \
+  X(host_allocate, cuMemHostAlloc, (void**, std::size_t, unsigned flags))                                        \
+  X(host_free, cuMemFreeHost, (void*))                                                                           \
   X(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned flags))                                   \
   X(host_device_pointer, cuMemHostGetDevicePointer_v2, (DeviceAddress*, void*, unsigned flags))                  \
   X(host_unregister, cuMemHostUnregister, (void*))                                                               \
@@ -113,6 +115,8 @@ struct Driver {
 #undef HR_CUDA_MEMBER
   // Since CUDA 12.0; null with older drivers. Differs for every context ever made in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
+  // Since 11.7.
+  Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
 };
 
 // nullptr where there is no usable driver, or the knob `cuda` is off. The first call opens the library.

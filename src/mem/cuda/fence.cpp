@@ -1,20 +1,28 @@
 #include "mem/cuda/fence.hpp"
 
+#include "base/knobs.hpp"
+
 namespace hr::mem::cuda {
 
 Status Fence::set(const Location& where) {
+  context_ = nullptr;
+  if (knobs().default_stream == DefaultStreamChoice::kIgnore) return kOk;
   Context* context = nullptr;
   HR_TRY(Context::of(where, &context));
   Current current(*context);
   HR_TRY(current.status());
-  StreamHandle stream = nullptr;
-  HR_TRY(context->fence_stream(&stream));
-  return ticket_.record(*context, stream);
+  HR_TRY(context->set_fence(&number_));
+  context_ = context->handle();
+  id_ = context->id();
+  return kOk;
 }
 
 bool Fence::passed() {
-  bool done = true;
-  return !ticket_.poll("the default stream", &done).ok() || done;
+  if (context_ == nullptr) return true;
+  Context* context = Context::find(context_, id_);
+  if (context != nullptr && !context->fence_passed(number_)) return false;
+  context_ = nullptr;
+  return true;
 }
 
 }  // namespace hr::mem::cuda
