@@ -151,8 +151,8 @@ void endless(const check::Environment& mpi) {
   }
 }
 
-// Erroneous, and easily done: the tensor is gone while its message waits. The message may still arrive whole, or
-// either side may say what is wrong.
+// Erroneous, and easily done: the tensor is gone while its message waits. What arrives is not defined, perhaps an error
+// that says what is wrong; but nothing hangs or crashes.
 void freed(const check::Environment& mpi) {
   constexpr int kBytes = 8 << 20;
   Buffer to(kBytes, MemoryKind::kDevice);
@@ -160,13 +160,11 @@ void freed(const check::Environment& mpi) {
   const int next = (mpi.rank + 1) % mpi.size, previous = (mpi.rank + mpi.size - 1) % mpi.size;
   {
     Buffer from(kBytes, MemoryKind::kDevice);
-    from.write(content(kBytes, static_cast<unsigned>(mpi.rank)));
     CHECK_OK(MPI_Isend(from.get(), kBytes, MPI_BYTE, next, 0, MPI_COMM_WORLD, &request));
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   }
   CHECK_OK(MPI_Recv(to.get(), kBytes, MPI_BYTE, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  if (to.read() != content(kBytes, static_cast<unsigned>(previous))) check::fail(__FILE__, __LINE__, "wrong data");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "fault"))
 from launching import MPIEXEC, LaunchTest, run, shared_files  # noqa: E402
 
 PROGRAM = os.environ["HR_DEVICE_ERRORS"]
-LIMIT = 60
+LIMIT = int(os.environ.get("HR_LIMIT", "60"))
 
 
 class DeviceTest(LaunchTest):
