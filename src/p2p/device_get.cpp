@@ -128,11 +128,11 @@ Status begin(const Announcement& announced, Request& receive) {
   get->receive = &receive;
   get->message = {announced.from_proc, announced.sender_cookie};
   get->waits = (announced.flags & wire::kPending) != 0;
-  HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
   if (get->waits) {
+    HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
     send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
   } else {
-    HR_TRY(get->copy.fetch(receive.view_, receive.total_));
+    HR_TRY(get->copy.fetch(from, announced.from_proc, receive.view_, receive.total_));
   }
   gets.push_back(std::move(get));
   watch();
@@ -151,9 +151,9 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView*
   const Status described = layout::cuda::announce(send.view_, peer.proc, view);
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
-  // The receiver will likely ask to have long runs put (device_put.hpp); then this need not be known.
-  if (!view->coarse() && send.fence_ == nullptr) HR_TRY(set_fence(send));
-  *flags |= wire::kView | wire::kPending;
+  *flags |= wire::kView;
+  if (send.fence_ == nullptr) HR_TRY(set_fence(send));
+  if (!send.fence_->passed()) *flags |= wire::kPending;
   watch();
   return kOk;
 }
@@ -174,7 +174,7 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   if (found == gets.end()) return;  // it failed meanwhile
   Get& get = **found;
   get.waits = false;
-  const Status status = get.copy.fetch(get.receive->view_, get.receive->total_);
+  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
   if (status.ok()) return;
   const std::unique_ptr<Get> ended = std::move(*found);
   gets.erase(found);

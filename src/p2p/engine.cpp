@@ -8,7 +8,6 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/local_copy.hpp"
 #include "p2p/staged.hpp"
 
@@ -75,7 +74,6 @@ Status finalize() {
   wait_until([] { return the_engine->busy.empty() && staged::idle(); });
   staged::finalize();
   device_get::finalize();
-  device_put::finalize();
   local_copy::finalize();
   const Status status = transport::finalize();
   the_engine.reset();

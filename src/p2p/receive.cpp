@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
@@ -113,10 +112,6 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
       return device_get::arrive_ask(from, request_of(header.words[2]));
     case Kind::kReady:
       return device_get::arrive_ready(from, header.words[2]);
-    case Kind::kPut:
-      return device_put::arrive_put(from, request_of(header.words[2]), payload, bytes);
-    case Kind::kPutEnd:
-      return device_put::arrive_end(from, request_of(header.words[1]), header.words[2], payload, bytes);
     case Kind::kRevoke:
       staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);
@@ -142,8 +137,6 @@ void consume(Unexpected* message, Request& receive) {
 }
 
 void start_receive(Request& receive) {
-  if (receive.fence_ != nullptr) [[unlikely]]
-    receive.fence_.reset();
   Matcher& queues = matcher(receive.context_);
   if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
     queues.take(*message);
@@ -152,8 +145,6 @@ void start_receive(Request& receive) {
   }
   receive.phase_ = Request::Phase::kPosted;
   queues.post(receive);
-  if (receive.view_.where.is_device()) [[unlikely]]
-    device_put::posted(receive);
 }
 
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {

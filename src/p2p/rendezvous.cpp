@@ -10,7 +10,7 @@
 namespace hr::p2p {
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kDevicePut, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
 
 }  // namespace
 

@@ -36,7 +36,6 @@ struct Rendezvous {
 };
 
 extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
-extern const Rendezvous kDevicePut;   // one copy or kernel from the sender's device memory, made by the sender
 extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
 extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
 extern const Rendezvous kSingleCopy;  // read the sender's memory

@@ -2,11 +2,10 @@
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data, Piece, PutEnd
+//           receiver's cookie (64)                 Data, Piece
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Ask, Ready, Put
-//           PutResult                              PutEnd
+//           sender's cookie (64)                   SyncAck, Cts, Done, Ask, Ready
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece
 //
@@ -31,8 +30,6 @@ enum class Kind : std::uint8_t {
   kAsk,     // device data was announced before it was final: the receiver waits for kReady
   kReady,   // it is final now
   kRevoke,  // an allocation that this process may have mapped is gone
-  kPut,     // the receiver's memory, for the sender to put the data there: payload: Put
-  kPutEnd,  // what came of it: PutResult; payload: an error's text
   kPiece,   // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
   kChunk,   // the receiver has taken it out: the chunk is free again
 };
@@ -69,13 +66,6 @@ enum Way : std::uint8_t {
   kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
 };
 
-// A layout::cuda::PeerView follows.
-struct Put {
-  std::uint64_t receiver_cookie;
-  std::uint64_t bytes;
-};
-enum PutResult : std::uint64_t { kPutDone, kPutRefused, kPutFailed };
-
 struct Piece {
   std::uint64_t bytes;
   std::uint64_t memory;  // id of the Export; 0: shared memory
@@ -92,9 +82,6 @@ inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};
-}
-inline transport::Header put_end(std::uint64_t receiver_cookie, PutResult result) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kPutEnd), receiver_cookie, result}};
 }
 inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};

@@ -31,45 +31,60 @@ Status PeerCopy::map(Context& context, int process, const Export& what, std::siz
   return kOk;
 }
 
-Status PeerCopy::prepare(const PeerView& other, int process, const View& own) {
-  Context* context = nullptr;
-  HR_TRY(Context::of(own.where, &context));
-  Current current(*context);
-  HR_TRY(current.status());
-  if ((other.contiguous == 0 || !own.contiguous) && !has_copy_kernels(*context)) {
-    return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context->device());
+Status PeerCopy::prepare(Context& context, const PeerView& from, int process, const View& to) {
+  if ((from.contiguous == 0 || !to.contiguous) && !has_copy_kernels(context)) {
+    return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   process_ = process;
   std::uint64_t moved_by = 0;
-  HR_TRY(map(*context, process, other.data, 0, &moved_by));
-  other_ = other.contiguous != 0 ? packed_side(other.address, 0) : other.side;
-  other_.address += moved_by;
-  if (other_.linear() || other.list.id == 0) return kOk;
-  HR_TRY(map(*context, process, other.list, 1, &moved_by));
-  other_.blocks += moved_by;
-  other_.index += moved_by;
+  HR_TRY(map(context, process, from.data, 0, &moved_by));
+  source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
+  source_.address += moved_by;
+  if (source_.linear() || from.list.id == 0) return kOk;
+  HR_TRY(map(context, process, from.list, 1, &moved_by));
+  source_.blocks += moved_by;
+  source_.index += moved_by;
   return kOk;
 }
 
-Status PeerCopy::start(const View& own, std::size_t bytes, bool fetching) {
+Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
+  mem::cuda::StreamHandle stream = context.stream();
+  if (source_.linear() && to.contiguous) {
+    HR_TRY(context.lane(process_, &stream));
+    HR_CUDA(context.device(), copy_async, (reinterpret_cast<std::uintptr_t>(to.data()), source_.address, bytes, stream),
+            "%zu bytes from rank %d to %p", bytes, process_, static_cast<void*>(to.data()));
+  } else {
+    SideShape target;
+    HR_TRY(side_of(to, context, &target));
+    bool launched = false;
+    HR_TRY(launch_copy(context, stream, source_, target, 0, bytes, &launched));
+  }
+  return ticket_.record(context, stream);
+}
+
+Status PeerCopy::prepare(const PeerView& from, int process, const View& to) {
   Context* context = nullptr;
-  HR_TRY(Context::of(own.where, &context));
+  HR_TRY(Context::of(to.where, &context));
   Current current(*context);
   HR_TRY(current.status());
-  mem::cuda::StreamHandle stream = context->stream();
-  if (other_.linear() && own.contiguous) {
-    HR_TRY(context->lane(process_, &stream));
-    const mem::cuda::DeviceAddress mine = reinterpret_cast<std::uintptr_t>(own.data());
-    HR_CUDA(context->device(), copy_async,
-            (fetching ? mine : other_.address, fetching ? other_.address : mine, bytes, stream),
-            "%zu bytes %s rank %d at %p", bytes, fetching ? "from" : "to", process_, static_cast<void*>(own.data()));
-  } else {
-    SideShape mine;
-    HR_TRY(side_of(own, *context, &mine));
-    bool launched = false;
-    HR_TRY(launch_copy(*context, stream, fetching ? other_ : mine, fetching ? mine : other_, 0, bytes, &launched));
-  }
-  return ticket_.record(*context, stream);
+  return prepare(*context, from, process, to);
+}
+
+Status PeerCopy::start(const View& to, std::size_t bytes) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(to.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  return start(*context, to, bytes);
+}
+
+Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::size_t bytes) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(to.where, &context));
+  Current current(*context);
+  HR_TRY(current.status());
+  HR_TRY(prepare(*context, from, process, to));
+  return start(*context, to, bytes);
 }
 
 Status PeerCopy::poll(bool* done) {

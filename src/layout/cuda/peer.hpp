@@ -1,8 +1,6 @@
-// Copies between a view in another process and a view in this one, straight from one to the other: one copy or one
-// kernel, run here.
+// Copies from a view in another process straight into a view in this one: one copy or one kernel, run here.
 //
-// The other process announces its view (PeerView, which travels in a message); this one starts a PeerCopy, from it or
-// to it.
+// The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
 // Owner: a PeerCopy belongs to whoever started it and must stay until poll() has said that it is done (the mappings
 // it uses are pinned until then). Threads: library lock.
 #pragma once
@@ -26,9 +24,6 @@ struct PeerView {
   mem::cuda::Export list;  // memory of the block list, where there is one
 
   static const std::size_t kContiguousBytes;
-  // Contiguous, or in runs of a size that copies well in either direction; scattered data is better fetched than put,
-  // as a store of a few bytes takes as much of a link as one of a line.
-  [[nodiscard]] bool coarse() const noexcept { return contiguous != 0 || (side.blocks == 0 && side.pattern >= 128); }
   [[nodiscard]] std::size_t wire_bytes() const noexcept {
     return contiguous != 0 ? kContiguousBytes : sizeof(PeerView);
   }
@@ -45,22 +40,24 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the other process's memory. `own` is on a device or managed. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be
-  // mapped or, for derived types, this library has no kernels.
-  Status prepare(const PeerView& other, int process, const View& own);
-  // Start moving the first `bytes` packed bytes between what was prepared and the same view as then; do not wait.
-  Status fetch(const View& to, std::size_t bytes) { return start(to, bytes, true); }
-  Status put(const View& from, std::size_t bytes) { return start(from, bytes, false); }
+  // Maps the memory. `to` is on a device or managed. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped or, for
+  // derived types, this library has no kernels.
+  Status prepare(const PeerView& from, int process, const View& to);
+  // Starts moving the first `bytes` packed bytes of what was prepared; does not wait.
+  Status start(const View& to, std::size_t bytes);
+  // Both at once.
+  Status fetch(const PeerView& from, int process, const View& to, std::size_t bytes);
   Status poll(bool* done);
 
  private:
   Status map(mem::cuda::Context& context, int process, const mem::cuda::Export& what, std::size_t slot,
              std::uint64_t* moved_by);
-  Status start(const View& own, std::size_t bytes, bool fetching);
+  Status prepare(mem::cuda::Context& context, const PeerView& from, int process, const View& to);
+  Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
   void unpin() noexcept;
 
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
-  SideShape other_;                       // as mapped here
+  SideShape source_;                      // as mapped here
   int process_ = -1;
   mem::cuda::Ticket ticket_;
 };

@@ -11,6 +11,7 @@ Status Fence::set(const Location& where) {
   HR_TRY(Context::of(where, &context));
   Current current(*context);
   HR_TRY(current.status());
+  if (driver().stream_query(legacy_stream()) == kSuccess) return kOk;
   HR_TRY(context->set_fence(&number_));
   context_ = context->handle();
   id_ = context->id();

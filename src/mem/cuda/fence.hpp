@@ -1,9 +1,10 @@
 // Fence: the work that the program has put on the legacy default stream before a call, to be looked for.
 //
-// It is a number that a blocking stream of ours, which nothing else is given to, writes into host memory: to look
-// costs nothing. Asking the default stream itself costs 1.5 us a time, and would also wait for the program's other
-// blocking streams and for transfers of ours. The knob default_stream=ignore makes every fence a passed one.
-// Owner: the operation that must come after that work. Threads: library lock.
+// The default stream itself is asked first (1.5 us, measured on an H200): mostly it is idle. It also counts as busy
+// while any blocking stream works, the program's own and ours, which are none of a message's business. So then the
+// fence is a number that a blocking stream of ours, which nothing else is given to, writes into host memory (about 4
+// us): to look for it costs nothing. The knob default_stream=ignore makes every fence a passed one. Owner: the
+// operation that must come after that work. Threads: library lock.
 #pragma once
 
 #include "base/status.hpp"
