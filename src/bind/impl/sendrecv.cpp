@@ -11,6 +11,11 @@
 namespace hr::bind::impl {
 namespace {
 
+// Withdraws the receive of a pair whose send has failed: the peer may have failed the same way and will then never send.
+void give_up_after(const p2p::Request& send, p2p::Request& receive) {
+  if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);  // or it is matched, and ends
+}
+
 // One send and one receive as one request; its completion is the receive's. Owned by its Request until complete.
 class PairState final : public p2p::RequestState {
  public:
@@ -35,7 +40,9 @@ class PairState final : public p2p::RequestState {
  private:
   static bool advance(void* argument) {
     auto& self = *static_cast<PairState*>(argument);
-    if (!self.send_->complete() || !self.receive_->complete()) return false;
+    if (!self.send_->complete()) return false;
+    give_up_after(*self.send_, *self.receive_);
+    if (!self.receive_->complete()) return false;
     p2p::remove_hook(&PairState::advance, argument);
     p2p::Completion completion = self.receive_->completion_;
     if (!completion.error.ok()) {
@@ -74,6 +81,7 @@ Status start_both(const layout::View& outgoing, int dest, int sendtag, const lay
 
 Status finish_both(p2p::Request* send, p2p::Request* receive, MPI_Status* status) {
   HR_TRY(p2p::wait(*send));
+  give_up_after(*send, *receive);
   HR_TRY(p2p::wait(*receive));
   fill_status(status, receive->completion_);
   Status error = receive->completion_.error;
