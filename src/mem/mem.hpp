@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 
 struct Location {
   Kind kind = Kind::kHost;
-  bool pinned = false;       // host memory known to the driver
+  bool pinned = false;       // host memory that the driver told us it knows
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host
   void* context = nullptr;   // CUcontext the allocation belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host)

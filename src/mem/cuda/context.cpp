@@ -166,25 +166,34 @@ Status Context::order_after(Context& other, StreamHandle stream) {
 Status Context::lane(int key, StreamHandle* stream) {
   const std::size_t index = static_cast<std::size_t>(key) % kLanes;
   if (lanes_.empty()) lanes_.resize(kLanes, nullptr);
-  if (lanes_[index] == nullptr) HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, 0), "for copies");
+  if (lanes_[index] == nullptr)
+    HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, kHighestPriority), "for copies");
   *stream = lanes_[index];
   return kOk;
 }
 
-Status Context::set_fence(std::uint32_t* number) {
-  if (fence_word_ == nullptr) [[unlikely]] {
-    HR_CUDA(device_, stream_create, (&fence_stream_, kStreamDefault, kHighestPriority), "for fences");
-    void* page = nullptr;
-    HR_CUDA(device_, host_allocate, (&page, 4096, kHostRegisterPortable), "a page for fences");
-    fence_word_ = static_cast<std::uint32_t*>(page);
-    *fence_word_ = 0;
+bool Context::prepare_fences() {
+  if (fence_word_ != nullptr) return true;
+  if (driver().stream_write_value == nullptr) return false;
+  void* page = nullptr;
+  if (driver().host_allocate(&page, 4096, kHostRegisterPortable) != kSuccess) return false;
+  if (fence_stream_ == nullptr &&
+      driver().stream_create(&fence_stream_, kStreamDefault, kHighestPriority) != kSuccess) {
+    (void)driver().host_free(page);
+    return false;
   }
-  *number = ++last_fence_;
-  if (driver().stream_write_value == nullptr) {
-    HR_CUDA(device_, stream_synchronize, (fence_stream_), "waiting for the default stream");
-    *fence_word_ = *number;
+  fence_word_ = static_cast<std::uint32_t*>(page);
+  *fence_word_ = 0;
+  return true;
+}
+
+Status Context::set_fence(bool* set, std::uint32_t* number) {
+  *set = prepare_fences();
+  if (!*set) {
+    HR_CUDA(device_, stream_synchronize, (legacy_stream()), "waiting for the default stream");
     return kOk;
   }
+  *number = ++last_fence_;
   HR_CUDA(device_, stream_write_value, (fence_stream_, reinterpret_cast<std::uintptr_t>(fence_word_), *number, 0),
           "a fence");
   return kOk;

@@ -36,13 +36,14 @@ class Context {
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
   // A blocking stream for copies that need not wait for one another; `key` chooses between kLanes. The context must be
-  // current. Few, and of plain priority: streams share the device's queues with the program's.
+  // current. Few: streams share the device's queues with the program's.
   static constexpr int kLanes = 2;
   Status lane(int key, StreamHandle* stream);
 
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
-  // is done. The context must be current.
-  Status set_fence(std::uint32_t* number);
+  // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
+  // current.
+  Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
   // The context if it is still there.
   static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
@@ -85,6 +86,7 @@ class Context {
   Context(ContextHandle handle, std::uint64_t id, int device) noexcept : handle_(handle), id_(id), device_(device) {}
   static Status open(ContextHandle handle, int device, Context** context);
   Status load_module();
+  bool prepare_fences();
   void release() noexcept;
 
   ContextHandle handle_;

@@ -1,29 +1,43 @@
 #include "mem/cuda/fence.hpp"
 
+#include "base/clock.hpp"
 #include "base/knobs.hpp"
 
 namespace hr::mem::cuda {
+namespace {
+
+constexpr double kAskingSeconds = 20e-6;
+
+}  // namespace
+
+Fence::State Fence::look(Context& context) {
+  if (state_ == State::kWritten) return context.fence_passed(number_) ? State::kPassed : State::kWritten;
+  const Current current(context);
+  if (!current.status().ok() || driver().stream_query(legacy_stream()) != kNotReady) return State::kPassed;
+  if (now_seconds() < asking_until_) return State::kAsking;
+  bool written = false;
+  if (!context.set_fence(&written, &number_).ok() || !written) return State::kPassed;
+  return State::kWritten;
+}
 
 Status Fence::set(const Location& where) {
-  context_ = nullptr;
+  state_ = State::kPassed;
   if (knobs().default_stream == DefaultStreamChoice::kIgnore) return kOk;
   Context* context = nullptr;
   HR_TRY(Context::of(where, &context));
-  Current current(*context);
-  HR_TRY(current.status());
-  if (driver().stream_query(legacy_stream()) == kSuccess) return kOk;
-  HR_TRY(context->set_fence(&number_));
   context_ = context->handle();
   id_ = context->id();
+  asking_until_ = now_seconds() + kAskingSeconds;
+  state_ = State::kAsking;
+  state_ = look(*context);
   return kOk;
 }
 
 bool Fence::passed() {
-  if (context_ == nullptr) return true;
+  if (state_ == State::kPassed) return true;
   Context* context = Context::find(context_, id_);
-  if (context != nullptr && !context->fence_passed(number_)) return false;
-  context_ = nullptr;
-  return true;
+  state_ = context != nullptr ? look(*context) : State::kPassed;
+  return state_ == State::kPassed;
 }
 
 }  // namespace hr::mem::cuda
