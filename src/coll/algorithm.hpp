@@ -31,6 +31,7 @@ struct Query {
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
+  bool crowded = false;              // they outnumber the cores
   bool readable = false;             // they can read one another's memory, and that is faster than slots
   bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
 };

@@ -50,6 +50,7 @@
   X(allreduce_ring)                \
   X(allreduce_direct)              \
   X(allreduce_slots)               \
+  X(allreduce_cells_root)          \
   X(allreduce_cells)               \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \

@@ -17,9 +17,10 @@ struct Choice {
   int max_ranks;
   SelectionRow::Memory memory;
   const Algorithm* algorithm;
+  bool crowded = false;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
-    if (query.bytes > max_bytes || query.ranks > max_ranks) return false;
+    if (query.bytes > max_bytes || query.ranks > max_ranks || (crowded && !query.crowded)) return false;
     if (memory == SelectionRow::Memory::kAny) return true;
     return (memory == SelectionRow::Memory::kDevice) == (query.memory == mem::Kind::kDevice);
   }
@@ -42,7 +43,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
       return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
-    choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm});
+    choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm, row.crowded});
   }
   return kOk;
 }

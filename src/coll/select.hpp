@@ -23,6 +23,7 @@ struct SelectionRow {
   int max_ranks;
   Memory memory;
   std::string_view algorithm;
+  bool crowded = false;  // only where processes are known to outnumber the cores
 };
 
 // The rows of select/default.json.

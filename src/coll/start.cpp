@@ -80,6 +80,7 @@ Query query_of(const Call& call, DeviceMode mode = {}) noexcept {
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
+    query.crowded = call.area->crowded();
     query.readable = call.area->readable();
   }
   query.devices = mode.agreed;

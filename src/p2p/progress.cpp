@@ -53,10 +53,11 @@ bool run_hooks() {
 // almost at once, since the message it waits for needs the core to be made.
 constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kSpinShared = 20;
+constexpr unsigned kSpinSharedPolled = 1;  // who writes the word that is waited for may be waiting for this core
 constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kYieldsShared = 40;
 constexpr unsigned kLooksAlone = 1000;
-constexpr unsigned kLooksShared = 10;
+constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
@@ -90,10 +91,12 @@ void remove_hook(ProgressHook hook, void* argument) {
 void begin_polled_wait() noexcept { ++polled_waits; }
 void end_polled_wait() noexcept { --polled_waits; }
 
-unsigned looks_before_progress() noexcept {
+bool more_processes_than_cores() noexcept {
   const Engine* state = engine();
-  return state == nullptr || state->oversubscribed ? kLooksShared : kLooksAlone;
+  return state == nullptr || state->oversubscribed;
 }
+
+unsigned looks_before_progress() noexcept { return more_processes_than_cores() ? kLooksShared : kLooksAlone; }
 
 void Backoff::pause(bool moved) {
   LibraryLock::yield();
@@ -102,9 +105,10 @@ void Backoff::pause(bool moved) {
     return;
   }
   const Engine* state = engine();
-  const bool shared = state == nullptr || state->oversubscribed;
+  const bool shared = more_processes_than_cores();
   const unsigned chosen = static_cast<unsigned>(knobs().spin_rounds);
-  const unsigned spins = chosen != 0 ? chosen : shared ? kSpinShared : kSpinAlone;
+  const unsigned spins_shared = polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
+  const unsigned spins = chosen != 0 ? chosen : shared ? spins_shared : kSpinAlone;
   ++rounds_;
   if (rounds_ < spins) {
     spin_pause();

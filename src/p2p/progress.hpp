@@ -36,6 +36,9 @@ class PolledWait {
   bool held_ = false;
 };
 
+// On this node, as it was when the library came up.
+[[nodiscard]] bool more_processes_than_cores() noexcept;
+
 // How often a waiting loop may look at a word in shared memory before it must make progress on everything else: a
 // microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
 [[nodiscard]] unsigned looks_before_progress() noexcept;

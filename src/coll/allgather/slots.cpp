@@ -2,6 +2,7 @@
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
+#include "coll/shared/copy.hpp"
 
 namespace hr::coll {
 namespace {
@@ -20,13 +21,13 @@ Task run(const Call& call) {
                    "send count and type are %zu bytes, receive count and type %zu a process", own.packed, call.bytes);
   }
   HR_CO_TRY(copy_block(call.send, 0, call.recv, rank));
-  const shared::Rounds rounds(call, call.area->slot_bytes());
-  const std::uint64_t end = rounds.count(call.bytes);
-  for (std::uint64_t round = 0; round < end; ++round) {
-    const shared::Piece piece = shared::piece_of(call.bytes, rounds.piece(), round);
+  const std::size_t most = call.area->slot_bytes();
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
+  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
+    const shared::Piece piece = shared::piece_of(call.bytes, most, round);
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
-    HR_CO_TRY(layout::pack(own, piece.begin, piece.bytes, rounds.slot(rank, round)));
+    HR_CO_TRY(shared::pack_in(own, piece.begin, piece.bytes, rounds.slot(rank, round)));
     rounds.wrote(round + 1);
     for (int step = 1; step < size; ++step) {
       const int from = (rank + step) % size;

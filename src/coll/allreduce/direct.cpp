@@ -31,11 +31,12 @@ Task run(const Call& call) {
     const Cut cut{result.count, call.size()};
     const View own = cut.of(result, call.rank());
     const View contributed = cut.of(vector, call.rank());
-    // In place the contribution is needed again if reading fails somewhere.
+    // In place the result takes the contribution's room, which is needed again if reading fails somewhere.
     TypedScratch saved(call.in_place ? own.count : 0, *own.type);
-    HR_CO_TRY(layout::copy(contributed, call.in_place ? saved.view() : own));
-    Task combining =
-        shared::conclude(call, steps, &shared::Control::published, shared::combine_by_reading(call, own), &done);
+    if (call.in_place) HR_CO_TRY(layout::copy(contributed, saved.view()));
+    const View& operand = call.in_place ? saved.view() : contributed;
+    Task combining = shared::conclude(call, steps, &shared::Control::published,
+                                      shared::combine_by_reading(call, operand, own), &done);
     HR_CO_TRY(co_await combining);
     if (done) {
       Task reading = shared::conclude(call, steps, &shared::Control::consumed, read_parts(call, cut), &done);

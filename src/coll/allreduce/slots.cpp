@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const View& result = call.recv.all();
   const shared::VectorRounds vectors(call);
   const shared::Rounds& rounds = vectors.rounds();
-  for (std::uint64_t round = 0; round < vectors.count(); ++round) {
+  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     shared::Rounds::Writable writable = rounds.writable(round, 2);
     HR_CO_UNTIL(call, writable);
     HR_CO_TRY(vectors.write(round));
@@ -26,7 +26,7 @@ Task run(const Call& call) {
       HR_CO_UNTIL(call, written);
       if (own.count > 0) HR_CO_TRY(combine(call, vectors.in_slot(from, rank, round), own));
     }
-    HR_CO_TRY(layout::copy(own, vectors.in_slot(rank, rank, round)));
+    HR_CO_TRY(shared::copy_in(own, vectors.in_slot(rank, rank, round)));
     rounds.wrote(2 * round + 2);
 
     for (int step = 1; step < size; ++step) {

@@ -3,6 +3,7 @@
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
+#include "coll/shared/copy.hpp"
 
 namespace hr::coll {
 namespace {
@@ -12,18 +13,18 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
   const std::size_t part = call.area->slot_bytes() / static_cast<std::size_t>(size) / shared::kLine * shared::kLine;
-  const shared::Rounds rounds(call, part * static_cast<std::size_t>(size));
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part));
   HR_CO_TRY(copy_block(call.send, rank, call.recv, rank));
   View block;
-  for (std::uint64_t round = 0; round * part < call.bytes; ++round) {
+  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     const shared::Piece piece = shared::piece_of(call.bytes, part, round);
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
     for (int step = 1; step < size; ++step) {
       const int to = (rank + step) % size;
       HR_CO_TRY(blocks.block(to, &block));
-      HR_CO_TRY(layout::pack(block, piece.begin, piece.bytes,
-                             rounds.slot(rank, round) + static_cast<std::size_t>(to) * part));
+      HR_CO_TRY(shared::pack_in(block, piece.begin, piece.bytes,
+                                rounds.slot(rank, round) + static_cast<std::size_t>(to) * part));
     }
     rounds.wrote(round + 1);
     for (int step = 1; step < size; ++step) {

@@ -4,25 +4,26 @@
 #include <algorithm>
 
 #include "coll/registry.hpp"
+#include "coll/shared/copy.hpp"
 
 namespace hr::coll {
 namespace {
 
 // What a core has at hand while it writes the next one.
-constexpr std::size_t kPiece = 16384;
+constexpr std::size_t kPiece = 32768;
 
 Task run(const Call& call) {
   const View& data = call.recv.all();
-  const shared::Rounds rounds(call, std::min(kPiece, call.area->slot_bytes()));
-  const std::uint64_t end = rounds.count(data.packed);
-  for (std::uint64_t round = 0; round < end; ++round) {
-    const shared::Piece piece = shared::piece_of(data.packed, rounds.piece(), round);
+  const std::size_t most = std::min(kPiece, call.area->slot_bytes());
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
+  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
+    const shared::Piece piece = shared::piece_of(data.packed, most, round);
     std::byte* slot = rounds.slot(call.root, round);
     if (call.is_root()) {
       shared::Rounds::Writable writable = rounds.writable(round);
       HR_CO_UNTIL(call, writable);
       if (round == 0) rounds.set_note(data.packed);
-      HR_CO_TRY(layout::pack(data, piece.begin, piece.bytes, slot));
+      HR_CO_TRY(shared::pack_in(data, piece.begin, piece.bytes, slot));
       rounds.wrote(round + 1);
     } else {
       shared::StepReached written = rounds.written(call.root, round + 1);

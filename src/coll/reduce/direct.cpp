@@ -31,9 +31,8 @@ Task run(const Call& call) {
   bool done = shared::all_readable(call, true);
   if (done) {
     const shared::Steps steps(call);
-    HR_CO_TRY(layout::copy(contributed, own));
-    Task combining =
-        shared::conclude(call, steps, &shared::Control::published, shared::combine_by_reading(call, own), &done);
+    Task combining = shared::conclude(call, steps, &shared::Control::published,
+                                      shared::combine_by_reading(call, contributed, own), &done);
     HR_CO_TRY(co_await combining);
     if (done) {
       Task reading = shared::conclude(call, steps, &shared::Control::consumed, read_parts(call, cut), &done);

@@ -11,14 +11,14 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const shared::VectorRounds vectors(call);
   const shared::Rounds& rounds = vectors.rounds();
-  for (std::uint64_t round = 0; round < vectors.count(); ++round) {
+  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     shared::Rounds::Writable writable = rounds.writable(round, 2);
     HR_CO_UNTIL(call, writable);
     HR_CO_TRY(vectors.write(round));
     rounds.wrote(2 * round + 1);
 
     const View own = vectors.in_slot(rank, rank, round);
-    HR_CO_TRY(layout::copy(vectors.piece(contribution(call), rank, round), own));
+    HR_CO_TRY(shared::copy_in(vectors.piece(contribution(call), rank, round), own));
     for (int step = 1; step < size; ++step) {
       const int from = (rank + step) % size;
       shared::StepReached written = rounds.written(from, 2 * round + 1);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
-A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any) and memory (any, host,
-device). Rows are tried in order.
+A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device)
+and crowded (true: only where processes outnumber the cores). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
 ANY_RANKS = "std::numeric_limits<int>::max()"
@@ -28,7 +28,8 @@ def line(row: dict) -> str:
     memory = MEMORY[row.get("memory", "any")]
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
-        f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\"}},"
+        f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
+        f"{str(row.get('crowded', False)).lower()}}},"
     )
 
 

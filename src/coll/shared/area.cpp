@@ -19,6 +19,9 @@ namespace {
 
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
 constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
+// What the members agree upon.
+constexpr std::uint64_t kOpen = 1;
+constexpr std::uint64_t kCrowded = 2;
 
 std::uint64_t files_made = 0;
 bool failure_noted = false;
@@ -105,20 +108,22 @@ Task Area::open(Sharing part) {
   }
   Task telling = comm::broadcast(members, 0, &number, sizeof number);
   HR_CO_TRY(co_await telling);
-  std::uint64_t everywhere = number != kNoFile ? 1 : 0;
-  if (rank_ != 0 && everywhere != 0) everywhere = opened(file.attach(path_of(procs[0], number), bytes)) ? 1 : 0;
-  Task agreeing = comm::and_reduce(members, &everywhere, 1);
+  bool open = number != kNoFile;
+  if (rank_ != 0 && open) open = opened(file.attach(path_of(procs[0], number), bytes));
+  std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
+  Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
   if (rank_ == 0 && number != kNoFile) file.unlink();
-  if (everywhere == 0) {
+  if ((facts & kOpen) == 0) {
     sharing_ = part == Sharing::kCells ? Sharing::kNone : Sharing::kCells;
   } else if (part == Sharing::kCells) {
+    crowded_ = (facts & kCrowded) != 0;
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {
     slots_ = file.data();
     std::uint64_t readable = 0;
     const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
-    Task trying = try_reading(members, slots(rank_), slots(next), slot_bytes_, &readable);
+    Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &readable);
     HR_CO_TRY(co_await trying);
     readable_ = readable != 0;
   }

@@ -44,8 +44,8 @@ inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour is fetched along
 inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
-inline constexpr std::uint64_t kCells = 4;
-inline constexpr std::uint64_t kSlots = 4;
+inline constexpr std::uint64_t kCells = 8;
+inline constexpr std::uint64_t kSlots = 8;
 
 struct alignas(kPair) Cell {
   std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
@@ -59,7 +59,7 @@ struct alignas(kPair) Cell {
 
 struct alignas(kPair) Word {
   std::atomic<std::uint64_t> value;
-  std::uint64_t note;  // slots.hpp
+  std::uint64_t notes[kSlots];  // slots.hpp
 };
 
 // What one process tells the others.
@@ -128,18 +128,30 @@ class Area {
   // Makes or joins a part; all members at the same ticket. Success does not mean that there is one: sharing().
   p2p::Task open(Sharing part);
 
+  // Processes outnumber the cores of the node: agreed upon when the cells were opened.
+  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+
   // --- cells ---
   [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
   [[nodiscard]] Cell& cell(int rank, std::uint64_t ticket) const noexcept {
     return blocks_[rank].cells[ticket % kCells];
   }
   // --- slots ---
-  [[nodiscard]] std::byte* slots(int rank) const noexcept {
-    return slots_ + static_cast<std::size_t>(rank) * kSlots * slot_bytes_;
+  // Slot `turn` mod kSlots of a process.
+  [[nodiscard]] std::byte* slot(int rank, std::uint64_t turn) const noexcept {
+    return slots_ + (static_cast<std::size_t>(rank) * kSlots + turn % kSlots) * slot_bytes_;
   }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  // Operations that must be over everywhere before the one with this ticket, which uses slots, may write into them.
-  std::uint64_t claim_slots(std::uint64_t ticket) noexcept { return std::exchange(slots_claimed_, ticket + 1); }
+  // Slots are used in turns that all members count alike. The first of the `turns` turns of an operation; users[i]
+  // becomes the number of operations that must be over everywhere before its i-th turn may overwrite the slot.
+  std::uint64_t claim_slots(std::uint64_t ticket, std::uint64_t turns, std::uint64_t (&users)[kSlots]) noexcept {
+    for (std::uint64_t i = 0; i < kSlots; ++i) {
+      std::uint64_t& user = slot_users_[(slot_turns_ + i) % kSlots];
+      users[i] = user;
+      if (i < turns) user = ticket + 1;
+    }
+    return std::exchange(slot_turns_, slot_turns_ + turns);
+  }
   // Numbers the operations that count steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
   // Processes can read one another's memory, and that is faster than slots: agreed upon when the slots were opened.
@@ -162,10 +174,12 @@ class Area {
   std::uint64_t tickets_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t known_finished_ = 0;
-  std::uint64_t slots_claimed_ = 0;
+  std::uint64_t slot_turns_ = 0;
+  std::uint64_t slot_users_[kSlots] = {};
   std::uint64_t steps_ = 0;
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
+  bool crowded_ = false;
   bool readable_ = false;
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;

@@ -1,7 +1,7 @@
 // What an algorithm that fits cells does with them. See area.hpp.
 #pragma once
 
-#include "coll/messages.hpp"
+#include "coll/shared/copy.hpp"
 #include "coll/shared/wait.hpp"
 
 namespace hr::coll::shared {
@@ -11,16 +11,18 @@ namespace hr::coll::shared {
 // Another's; it has arrived.
 [[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept { return call.area->cell(rank, call.ticket); }
 
-// Everybody may read the cell.
+// Everybody may read the cell, which is filled in.
+inline void publish(const Call& call) noexcept {
+  own_cell(call).sequence.store(call.ticket + 1, std::memory_order_release);
+}
 inline void publish(const Call& call, std::size_t bytes) noexcept {
-  Cell& cell = own_cell(call);
-  cell.bytes = bytes;
-  cell.sequence.store(call.ticket + 1, std::memory_order_release);
+  own_cell(call).bytes = bytes;
+  publish(call);
 }
 
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(layout::pack(data, 0, data.packed, own_cell(call).data(data.packed)));
+  HR_TRY(pack_in(data, 0, data.packed, own_cell(call).data(data.packed)));
   publish(call, data.packed);
   return kOk;
 }

@@ -22,17 +22,16 @@ Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::
 
 }  // namespace
 
-Status publish_vector(const Call& call) {
-  const View& vector = contribution(call);
+Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
-  std::byte* data = own_cell(call).data(bytes);
+  Cell& cell = own_cell(call);
+  cell.bytes = bytes;
+  std::byte* data = cell.data();
   if (vector.plain_host() && bytes == vector.packed) [[likely]] {
-    std::memcpy(data, vector.data(), bytes);
-  } else {
-    HR_TRY(layout::copy(vector, typed_view(data, vector.count, *vector.type)));
+    copy_in(data, vector.data(), bytes);
+    return kOk;
   }
-  publish(call, bytes);
-  return kOk;
+  return layout::copy(vector, typed_view(data, vector.count, *vector.type));
 }
 
 CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept

@@ -15,8 +15,14 @@ namespace hr::coll::shared {
   return has_cells(query) && query.span <= kCellBytes;
 }
 
-// This process's contribution becomes its cell.
-[[nodiscard]] Status publish_vector(const Call& call);
+// Puts a vector, as long as this process's contribution, into its cell; CellFree holds.
+[[nodiscard]] Status write_vector(const Call& call, const View& vector);
+// The contribution, for all to read.
+[[nodiscard]] inline Status publish_vector(const Call& call) {
+  HR_TRY(write_vector(call, contribution(call)));
+  publish(call);
+  return kOk;
+}
 
 // A binary tree over `leaves`; the left half of a subtree is a power of two. The first `pairs` leaves are two ranks
 // each. Leaf 0 starts with rank `top`.

@@ -11,8 +11,8 @@ namespace hr::coll::shared {
   return can_read(query) && query.commutative && query.element <= query.slot;
 }
 
-// `own`: this process's contribution to its part, host memory; becomes the combined part. Everybody has exposed its
-// vector, one run of bytes.
-[[nodiscard]] Status combine_by_reading(const Call& call, const View& own);
+// result = this process's part of all vectors, combined; host memory, one run of bytes. `own` is the contribution to
+// it, elsewhere in memory. Everybody has exposed its vector.
+[[nodiscard]] Status combine_by_reading(const Call& call, const View& own, const View& result);
 
 }  // namespace hr::coll::shared

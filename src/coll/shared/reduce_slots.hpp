@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "coll/reduction.hpp"
+#include "coll/shared/copy.hpp"
 #include "coll/shared/slots.hpp"
 
 namespace hr::coll::shared {
@@ -28,11 +29,8 @@ class VectorRounds {
         cut_{vector_.count, call.size()},
         share_(share_of_slot(call.area->slot_bytes(), call.size())),
         elements_(typed_capacity(share_, *vector_.type)),
-        rounds_(call, share_ * static_cast<std::size_t>(call.size())) {}
+        rounds_(call, static_cast<std::uint64_t>((cut_.begin(1) + elements_ - 1) / elements_)) {}
 
-  [[nodiscard]] std::uint64_t count() const noexcept {
-    return static_cast<std::uint64_t>((cut_.begin(1) + elements_ - 1) / elements_);
-  }
   [[nodiscard]] const Rounds& rounds() const noexcept { return rounds_; }
 
   // The elements of a part of a vector that the round moves.
@@ -50,7 +48,7 @@ class VectorRounds {
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;
-      HR_TRY(layout::copy(piece(vector_, part, round), in_slot(call_.rank(), part, round)));
+      HR_TRY(copy_in(piece(vector_, part, round), in_slot(call_.rank(), part, round)));
     }
     return kOk;
   }

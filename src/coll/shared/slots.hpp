@@ -12,25 +12,20 @@ namespace hr::coll::shared {
 
 class Rounds {
  public:
-  // `piece`: bytes of a slot that are used; up to Area::slot_bytes().
-  Rounds(const Call& call, std::size_t piece) noexcept
-      : steps_(call), earlier_(call.area->claim_slots(call.ticket)), piece_(piece) {}
+  Rounds(const Call& call, std::uint64_t count) noexcept
+      : steps_(call), count_(count), first_(call.area->claim_slots(call.ticket, count, users_)) {}
 
-  [[nodiscard]] std::size_t piece() const noexcept { return piece_; }
-  // Rounds that `bytes` bytes take.
-  [[nodiscard]] std::uint64_t count(std::size_t bytes) const noexcept { return (bytes + piece_ - 1) / piece_; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::byte* slot(int rank, std::uint64_t round) const noexcept {
-    return steps_.area().slots(rank) + round % kSlots * piece_;
+    return steps_.area().slot(rank, first_ + round);
   }
   // Of `steps` in all: one a round, or as many as an algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.tell(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.tell(&Control::consumed, steps); }
 
-  // What a member says to the others: once round 0 is writable and before it tells its first step.
-  void set_note(std::uint64_t note) const noexcept {
-    steps_.area().control(steps_.area().rank()).published.note = note;
-  }
-  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return steps_.area().control(rank).published.note; }
+  // What a member says to the others beside the data of round 0: written when that is writable, read when it is there.
+  void set_note(std::uint64_t note) const noexcept { note_of(steps_.area().rank()) = note; }
+  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return note_of(rank); }
 
   // Nobody needs what the slot of this round held before.
   struct Writable {
@@ -38,7 +33,7 @@ class Rounds {
     std::uint64_t round;
     StepsReached taken;
     bool operator()() noexcept {
-      if (round < kSlots) return rounds.steps_.area().all_finished(rounds.earlier_);
+      if (round < kSlots) return rounds.steps_.area().all_finished(rounds.users_[round]);
       return taken();
     }
   };
@@ -53,10 +48,20 @@ class Rounds {
   }
 
  private:
+  [[nodiscard]] std::uint64_t& note_of(int rank) const noexcept {
+    return steps_.area().control(rank).published.notes[first_ % kSlots];
+  }
+
   Steps steps_;
-  std::uint64_t earlier_;
-  std::size_t piece_;
+  std::uint64_t count_;
+  std::uint64_t users_[kSlots];  // filled in by the initialisation of first_
+  std::uint64_t first_;
 };
+
+// Rounds that `total` bytes take in pieces.
+[[nodiscard]] constexpr std::uint64_t rounds_of(std::size_t total, std::size_t piece) noexcept {
+  return (total + piece - 1) / piece;
+}
 
 // Bytes [begin, begin + bytes) of a packed form that a round moves.
 struct Piece {

@@ -13,12 +13,15 @@
 
 namespace hr::coll::shared {
 
+inline constexpr unsigned kEagerLooks = 64;
+
 template <class Condition>
 [[nodiscard]] bool holds_soon(const Call& call, Condition& condition) {
   if (condition()) return true;
   if (!call.blocking) return false;
-  for (unsigned looks = call.area->looks(); looks != 0; --looks) {
-    spin_pause();
+  // At first without a pause, which costs as much as the flag's way between two cores.
+  for (unsigned look = 0; look < call.area->looks(); ++look) {
+    if (look >= kEagerLooks) spin_pause();
     if (condition()) return true;
   }
   return false;
