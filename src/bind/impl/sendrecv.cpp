@@ -11,7 +11,8 @@
 namespace hr::bind::impl {
 namespace {
 
-// Withdraws the receive of a pair whose send has failed: the peer may have failed the same way and will then never send.
+// Withdraws the receive of a pair whose send has failed: the peer may have failed the same way and will then never
+// send.
 void give_up_after(const p2p::Request& send, p2p::Request& receive) {
   if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);  // or it is matched, and ends
 }
