@@ -117,6 +117,10 @@ class Limits {
       const bench::FaceLimit limit =
           bench::measure_face(devices_, shape, choice_.edge, choice_.random, choice_.effort(), choice_.validate);
       add(bench::shape_name(shape), limit.bytes, limit.best, limit.bytes, limit.how);
+      if (!limit.pitched_how.empty()) {
+        const std::string label = std::string(bench::shape_name(shape)) + ", pitched copy";
+        add(label.c_str(), limit.bytes, limit.pitched, limit.bytes, limit.pitched_how);
+      }
       if (limit.difference.empty()) continue;
       std::fprintf(stderr, "gpu_limits: %s: %s\n", bench::shape_name(shape), limit.difference.c_str());
       wrong_ = true;

@@ -1,5 +1,5 @@
 // copy: moves a range of packed bytes between two sides, each strided, listed or linear: pack, unpack, and typed copies
-// from one layout straight into another. One kernel for each element width.
+// from one layout straight into another. One kernel for each element width, and one that makes several copies at once.
 #include "copy_arguments.hpp"
 #include "portability.hpp"
 
@@ -70,14 +70,15 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
   }
 }
 
+// The share of block `block` of the `blocks` that make this copy.
 template <class Element, bool kWide>
-HR_DEVICE void copy_range(const CopyArguments& args) {
+HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);
   constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // the wide form is rare: keep its code small
   const std::uint64_t begin = (args.first + kWidth - 1) / kWidth;
   const std::uint64_t end = args.last / kWidth;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;
+  const std::uint64_t thread = std::uint64_t{block} * blockDim.x + threadIdx.x;
 
   HR_NO_UNROLL
   for (std::uint64_t n = begin + thread; n < end; n += step * kInFlight) {
@@ -98,18 +99,49 @@ HR_DEVICE void copy_range(const CopyArguments& args) {
 }
 
 template <class Element>
-HR_DEVICE void copy_elements(const CopyArguments& args) {
+HR_DEVICE void copy_elements(const CopyArguments& args, unsigned block, unsigned blocks) {
   if (args.wide != 0) {
-    copy_range<Element, true>(args);
+    copy_range<Element, true>(args, block, blocks);
   } else {
-    copy_range<Element, false>(args);
+    copy_range<Element, false>(args, block, blocks);
+  }
+}
+
+HR_DEVICE void copy_piece(const CopyBatch& batch) {
+  unsigned block = blockIdx.x;
+  unsigned piece = 0;
+  HR_NO_UNROLL
+  for (; block >= batch.pieces[piece].blocks; ++piece) block -= batch.pieces[piece].blocks;
+  const CopyArguments& args = batch.pieces[piece];
+  switch (args.width) {
+    case 1:
+      return copy_elements<std::uint8_t>(args, block, args.blocks);
+    case 2:
+      return copy_elements<std::uint16_t>(args, block, args.blocks);
+    case 4:
+      return copy_elements<std::uint32_t>(args, block, args.blocks);
+    case 8:
+      return copy_elements<std::uint64_t>(args, block, args.blocks);
+    default:
+      return copy_elements<Bytes16>(args, block, args.blocks);
   }
 }
 
 }  // namespace
 
-HR_KERNEL(hr_copy_1, (HR_CONSTANT hr::kernels::CopyArguments args)) { copy_elements<std::uint8_t>(args); }
-HR_KERNEL(hr_copy_2, (HR_CONSTANT hr::kernels::CopyArguments args)) { copy_elements<std::uint16_t>(args); }
-HR_KERNEL(hr_copy_4, (HR_CONSTANT hr::kernels::CopyArguments args)) { copy_elements<std::uint32_t>(args); }
-HR_KERNEL(hr_copy_8, (HR_CONSTANT hr::kernels::CopyArguments args)) { copy_elements<std::uint64_t>(args); }
-HR_KERNEL(hr_copy_16, (HR_CONSTANT hr::kernels::CopyArguments args)) { copy_elements<Bytes16>(args); }
+HR_KERNEL(hr_copy_1, (HR_CONSTANT hr::kernels::CopyArguments args)) {
+  copy_elements<std::uint8_t>(args, blockIdx.x, gridDim.x);
+}
+HR_KERNEL(hr_copy_2, (HR_CONSTANT hr::kernels::CopyArguments args)) {
+  copy_elements<std::uint16_t>(args, blockIdx.x, gridDim.x);
+}
+HR_KERNEL(hr_copy_4, (HR_CONSTANT hr::kernels::CopyArguments args)) {
+  copy_elements<std::uint32_t>(args, blockIdx.x, gridDim.x);
+}
+HR_KERNEL(hr_copy_8, (HR_CONSTANT hr::kernels::CopyArguments args)) {
+  copy_elements<std::uint64_t>(args, blockIdx.x, gridDim.x);
+}
+HR_KERNEL(hr_copy_16, (HR_CONSTANT hr::kernels::CopyArguments args)) {
+  copy_elements<Bytes16>(args, blockIdx.x, gridDim.x);
+}
+HR_KERNEL(hr_copy_batch, (HR_CONSTANT hr::kernels::CopyBatch batch)) { copy_piece(batch); }

@@ -60,6 +60,21 @@ struct AllocationProperties {
   void* win32;
   unsigned char flags[8];
 };
+struct PitchedCopy {  // CUDA_MEMCPY2D
+  std::size_t source_x = 0, source_y = 0;
+  int source_type = 4;  // the address says it
+  const void* source_host = nullptr;
+  DevicePointer source = 0;
+  void* source_array = nullptr;
+  std::size_t source_pitch = 0;
+  std::size_t target_x = 0, target_y = 0;
+  int target_type = 4;
+  void* target_host = nullptr;
+  DevicePointer target = 0;
+  void* target_array = nullptr;
+  std::size_t target_pitch = 0;
+  std::size_t width = 0, height = 0;
+};
 struct AccessDescription {
   Location location;
   int flags;
@@ -102,6 +117,7 @@ struct AccessDescription {
   X(Result, cuMemSetAccess, cuMemSetAccess, (DevicePointer, std::size_t, const AccessDescription*, std::size_t))   \
   X(Result, cuMemcpy, cuMemcpy, (DevicePointer, DevicePointer, std::size_t))                                       \
   X(Result, cuMemcpyAsync, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, Stream))                     \
+  X(Result, cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const PitchedCopy*, Stream))                                     \
   X(Result, cuMemsetD8, cuMemsetD8_v2, (DevicePointer, unsigned char, std::size_t))                                \
   X(Result, cuStreamCreate, cuStreamCreateWithPriority, (Stream*, unsigned, int))                                  \
   X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                         \
@@ -340,6 +356,18 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
 }
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
+}
+// `rows` rows of `bytes` bytes, the next one a pitch further, by copy engine.
+inline void copy_pitched_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                               std::size_t bytes, std::size_t rows, Stream stream) {
+  detail::PitchedCopy copy;
+  copy.source = detail::address_of(from);
+  copy.source_pitch = from_pitch;
+  copy.target = detail::address_of(to);
+  copy.target_pitch = to_pitch;
+  copy.width = bytes;
+  copy.height = rows;
+  GPU_CALL(cuMemcpy2DAsync, &copy, stream);
 }
 inline void fill(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;

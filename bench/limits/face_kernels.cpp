@@ -99,6 +99,7 @@ class Contest {
     }
     limit.how = best_->how;
     limit.best = sample(effort, [&] { return devices_.timed(best_->side, best_->launch); });
+    if (shape_ == Shape::kRows) measure_pitched(effort, &limit);
     return limit;
   }
 
@@ -179,6 +180,22 @@ class Contest {
                              gpu::copy_async(to_.as<float>() + to_at_.front(), from_.as<float>() + from_at_.front(),
                                              bytes, devices_.stream(side));
                            }});
+    }
+  }
+
+  void measure_pitched(const Effort& effort, FaceLimit* limit) {
+    const auto n = static_cast<std::size_t>(edge_);
+    const std::size_t row = n * sizeof(float), pitch = n * row;
+    for (int side = 0; side < 2; ++side) {
+      const Statistics found = sample(effort, [&] {
+        return devices_.timed(side, [&] {
+          gpu::copy_pitched_async(to_.as<float>() + to_at_.front(), pitch, from_.as<float>() + from_at_.front(), pitch,
+                                  row, n, devices_.stream(side));
+        });
+      });
+      if (side == 1 && found.median >= limit->pitched.median) continue;
+      limit->pitched = found;
+      limit->pitched_how = direction(side) + std::string("copy engine");
     }
   }
 

@@ -13,7 +13,9 @@ namespace bench {
 struct FaceLimit {
   std::size_t bytes = 0;
   Statistics best{};
-  std::string how;         // "pull, 16-byte words, 2 a thread, blocks of 256"
+  std::string how;       // "pull, 16-byte words, 2 a thread, blocks of 256"
+  Statistics pitched{};  // rows only: one copy by the copy engine
+  std::string pitched_how;
   std::string difference;  // what came out wrong; empty when all was right
 };
 

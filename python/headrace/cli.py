@@ -1,13 +1,17 @@
-"""The `headrace` command: looks at an installation, and runs the benchmarks."""
+"""The `headrace` command: looks at an installation, runs the benchmarks, tunes."""
 
 from __future__ import annotations
 
 import argparse
-import os
+import subprocess
 import sys
 
 from headrace import installation
 from headrace.bench import cli as bench
+from headrace.bench.child import Failed
+from headrace.bench.programs import locate
+from headrace.tune import cli as tune
+from headrace.tune import measure
 
 
 def info(_: argparse.Namespace) -> int:
@@ -22,17 +26,31 @@ def config(_: argparse.Namespace) -> int:
         print("headrace: mpiexec is not installed beside this command", file=sys.stderr)
         return 1
     # The library's own code reads the settings, so that what is shown is what a program gets.
-    os.execv(mpiexec, [str(mpiexec), "--config"])
+    code = subprocess.run([str(mpiexec), "--config"], check=False).returncode
+    try:
+        file = measure.selection(locate(installation.prefix(), mpiexec))["tuning_file"]
+    except Failed as failed:
+        print(f"headrace: {failed}", file=sys.stderr)
+        return 1
+    if not file["found"]:
+        state = f"none ({file['path'] + ' is not there; headrace tune writes it' if file['path'] else 'not looked for'})"
+    else:
+        state = file["path"] + (f", ignored: {file['problem']}" if file["problem"] else f", {file['rows']} rows in use")
+    print(f"\nTuning file: {state}")
+    return code
 
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["bench"]:  # has options of its own
         return bench.main(arguments[1:])
+    if arguments[:1] == ["tune"]:
+        return tune.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
+    commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)

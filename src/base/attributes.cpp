@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/turn.hpp"
+
 namespace hr {
 
 namespace {
@@ -40,10 +42,12 @@ Keyval::Keyval(KeyvalKind kind, int number, Copy copy, Delete remove)
 
 Status Keyval::copy(void* object, void* value, void** new_value, bool* keep) const {
   *keep = false;
-  return copy_ ? copy_(object, number_, value, new_value, keep) : kOk;
+  return copy_ ? Turn::after_callback(copy_(object, number_, value, new_value, keep)) : kOk;
 }
 
-Status Keyval::remove(void* object, void* value) const { return remove_ ? remove_(object, number_, value) : kOk; }
+Status Keyval::remove(void* object, void* value) const {
+  return remove_ ? Turn::after_callback(remove_(object, number_, value)) : kOk;
+}
 
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove) {
   const int number = table().next++;

@@ -1,6 +1,7 @@
 // Clocks: seconds since an arbitrary point, monotonic; and the pause of a spinning thread.
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 
 namespace hr {
@@ -16,6 +17,19 @@ inline double clock_resolution_seconds() noexcept {
   timespec time{};
   ::clock_getres(CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// The processor's counter, of a fixed rate: for lengths of time too short for the clock.
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return static_cast<std::uint64_t>(now_seconds() * 1e9);
+#endif
 }
 
 inline void spin_pause() noexcept {

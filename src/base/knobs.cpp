@@ -199,10 +199,8 @@ class Store {
     std::string path;
     if (const char* named = environment("HEADRACE_CONFIG_FILE")) {
       path = named;
-    } else if (const char* config = environment("XDG_CONFIG_HOME"); config != nullptr && *config != '\0') {
-      path = std::string(config) + "/headrace.conf";
-    } else if (const char* home = environment("HOME")) {
-      path = std::string(home) + "/.config/headrace.conf";
+    } else if (const std::string directory = config_directory(); !directory.empty()) {
+      path = directory + "/headrace.conf";
     }
     if (path.empty()) return;
     std::ifstream file(path);
@@ -257,6 +255,12 @@ KnobOrigin knob_origin(std::size_t index) noexcept { return the_store().origin(i
 bool set_knob(std::string_view name, std::string_view text) {
   const auto index = index_of(name);
   return index && the_store().set(*index, text, KnobOrigin::kTool, nullptr);
+}
+
+std::string config_directory() {
+  if (const char* config = environment("XDG_CONFIG_HOME"); config != nullptr && *config != '\0') return config;
+  const char* home = environment("HOME");
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.config" : std::string();
 }
 
 const char* environment(const char* name) noexcept { return std::getenv(name); }

@@ -38,6 +38,9 @@ KnobOrigin knob_origin(std::size_t index) noexcept;
 // Parses and stores; false when the text is not a value of that knob. For MPI_T before initialisation and tests.
 bool set_knob(std::string_view name, std::string_view text);
 
+// Where this user's configuration files are: $XDG_CONFIG_HOME, else ~/.config; empty when neither is known.
+std::string config_directory();
+
 // An environment variable that is not a knob of ours (PMI_RANK, HOME): nullptr when unset.
 const char* environment(const char* name) noexcept;
 

@@ -11,6 +11,8 @@
 
 #include <atomic>
 
+#include "base/turn.hpp"
+
 namespace hr {
 
 class LibraryLock {
@@ -51,10 +53,17 @@ class LibraryLock {
   static inline std::atomic<int> waiters_{0};
 };
 
+// For the length of one call of the library.
 class LibraryGuard {
  public:
-  LibraryGuard() noexcept { LibraryLock::acquire(); }
-  ~LibraryGuard() { LibraryLock::release(); }
+  LibraryGuard() noexcept {
+    LibraryLock::acquire();
+    Turn::enter();
+  }
+  ~LibraryGuard() {
+    Turn::leave();
+    LibraryLock::release();
+  }
   LibraryGuard(const LibraryGuard&) = delete;
   LibraryGuard& operator=(const LibraryGuard&) = delete;
 };

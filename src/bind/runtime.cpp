@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "bind/handles.hpp"
 #include "boot/boot.hpp"
+#include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
@@ -43,8 +44,10 @@ void clear_tables() {
 }
 
 Status bring_up() {
+  mem::init();
   HR_TRY(boot::init());
   log::set_identity(boot::identity().rank, boot::identity().size);
+  coll::tuning::share();  // before p2p's exchange
   HR_TRY(p2p::init());
   HR_TRY(comm::init());
   layers_up = true;
@@ -123,6 +126,7 @@ Status init_world(int required, int* provided) {
   level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
   main_thread = ::pthread_self();
   comm::set_info_env_thread_level(level_name(level));
+  if (level != MPI_THREAD_SINGLE) Turn::share();
   if (level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = level;
   return kOk;
@@ -145,6 +149,7 @@ bool is_main_thread() noexcept { return ::pthread_equal(main_thread, ::pthread_s
 
 void enable_threads() noexcept {
   if (LibraryLock::enabled()) return;
+  Turn::share();
   LibraryLock::enable();
   // The guard of the call that we are in found no lock to take and will release one.
   LibraryLock::acquire();

@@ -17,7 +17,7 @@ namespace hr::coll {
 // Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
 enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
 
-// What a choice may depend on. `memory` is the one fact that may differ between processes: see select.hpp.
+// What a choice may depend on: the same on every process.
 struct Query {
   Operation operation = Operation::kBarrier;
   std::size_t bytes = 0;  // Call::bytes
@@ -25,7 +25,6 @@ struct Query {
   bool commutative = true;
   bool inter = false;
   bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
-  mem::Kind memory = mem::Kind::kHost;
   // Reductions: what the vector and what one element takes in memory, with the holes of its type.
   std::size_t span = 0;
   std::size_t element = 0;

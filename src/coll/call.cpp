@@ -54,6 +54,14 @@ const char* name(Operation operation) noexcept {
   return "collective";
 }
 
+std::optional<Operation> find_operation(std::string_view wanted) noexcept {
+  for (int i = 0; i < kOperations; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    if (wanted == name(operation)) return operation;
+  }
+  return std::nullopt;
+}
+
 Blocks Blocks::consecutive(const layout::View& all, CountArray counts) noexcept {
   Blocks blocks;
   blocks.shape_ = Shape::kConsecutive;

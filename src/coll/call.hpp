@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "base/abi.hpp"
 #include "comm/communicator.hpp"
@@ -48,6 +50,7 @@ inline constexpr int kOperations = static_cast<int>(Operation::kNeighborAlltoall
 
 // "allreduce", "reduce_scatter_block".
 [[nodiscard]] const char* name(Operation operation) noexcept;
+[[nodiscard]] std::optional<Operation> find_operation(std::string_view name) noexcept;
 
 // A buffer of a collective as blocks, one a peer: block i is what goes to or comes from peer i. Gather's receive
 // buffer, for example. A buffer that is one block is block 0.

@@ -8,29 +8,25 @@
   X(barrier_dissemination)         \
   X(barrier_cells)                 \
   X(barrier_linear)                \
-  X(bcast_device)                  \
+  X(move_device)                   \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
   X(bcast_direct)                  \
   X(bcast_slots)                   \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
-  X(gather_device)                 \
   X(gather_binomial)               \
   X(gather_cells)                  \
   X(gather_linear)                 \
-  X(scatter_device)                \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
   X(scatter_linear)                \
-  X(allgather_device)              \
   X(allgather_bruck)               \
   X(allgather_ring)                \
   X(allgather_direct)              \
   X(allgather_slots)               \
   X(allgather_cells)               \
   X(allgather_linear)              \
-  X(alltoall_device)               \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
   X(alltoall_direct)               \

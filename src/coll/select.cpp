@@ -8,6 +8,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "coll/select/default_table.hpp"
+#include "coll/select/tuning.hpp"
 
 namespace hr::coll {
 namespace {
@@ -16,13 +17,14 @@ struct Choice {
   std::size_t max_bytes;
   int max_ranks;
   SelectionRow::Memory memory;
-  const Algorithm* algorithm;
-  bool crowded = false;
+  const Algorithm* algorithm;  // nullptr: the built-in rows decide
+  SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
-    if (query.bytes > max_bytes || query.ranks > max_ranks || (crowded && !query.crowded)) return false;
-    if (memory == SelectionRow::Memory::kAny) return true;
-    return (memory == SelectionRow::Memory::kDevice) == (query.memory == mem::Kind::kDevice);
+    using Row = SelectionRow;
+    return query.bytes <= max_bytes && query.ranks <= max_ranks &&
+           (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
+           (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
 };
 
@@ -39,7 +41,7 @@ std::size_t index(Operation operation) noexcept { return static_cast<std::size_t
 Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   for (const SelectionRow& row : rows) {
     const Algorithm* algorithm = find_algorithm(row.operation, row.algorithm);
-    if (algorithm == nullptr) {
+    if (algorithm == nullptr && row.algorithm != kBuiltIn) {
       return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
@@ -54,16 +56,13 @@ void add_forced(std::string_view text, Choices& choices) {
     const std::string_view entry = text.substr(0, text.find(','));
     text.remove_prefix(entry.size() == text.size() ? entry.size() : entry.size() + 1);
     const std::size_t colon = entry.find(':');
-    const Algorithm* algorithm = nullptr;
-    for (int i = 0; i < kOperations && colon != std::string_view::npos; ++i) {
-      const auto operation = static_cast<Operation>(i);
-      if (entry.substr(0, colon) != name(operation)) continue;
-      algorithm = find_algorithm(operation, entry.substr(colon + 1));
-      if (algorithm == nullptr) break;
-      choices[index(operation)].push_back({std::numeric_limits<std::size_t>::max(), std::numeric_limits<int>::max(),
-                                           SelectionRow::Memory::kAny, algorithm});
-    }
-    if (algorithm == nullptr) {
+    const std::optional<Operation> operation = find_operation(entry.substr(0, colon));
+    const Algorithm* algorithm =
+        operation && colon != std::string_view::npos ? find_algorithm(*operation, entry.substr(colon + 1)) : nullptr;
+    if (algorithm != nullptr) {
+      choices[index(*operation)].push_back({std::numeric_limits<std::size_t>::max(), std::numeric_limits<int>::max(),
+                                            SelectionRow::Memory::kAny, algorithm});
+    } else {
       log::write(log::Level::kError, "coll_force: \"%.*s\" is not operation:algorithm; it has no effect",
                  static_cast<int>(entry.size()), entry.data());
     }
@@ -79,8 +78,17 @@ Selection& selection() {
     if (!add_rows(default_rows(), current->standard).ok()) {
       log::write(log::Level::kError, "built-in selection of collectives: %s", take_detail().c_str());
     }
+    if (!add_rows(tuning::job_rows(), current->tuned).ok()) current->tuned = Choices();
   }
   return *current;
+}
+
+const Algorithm* of_covering(const std::vector<Choice>& choices, const Query& query) noexcept {
+  for (const Choice& choice : choices) {
+    if (!choice.covers(query)) continue;
+    return choice.algorithm != nullptr && choice.algorithm->probe(query) ? choice.algorithm : nullptr;
+  }
+  return nullptr;
 }
 
 const Algorithm* first_match(const std::vector<Choice>& choices, const Query& query) noexcept {
@@ -97,9 +105,9 @@ std::span<const SelectionRow> default_rows() noexcept { return kDefaultRows; }
 const Algorithm* select(const Query& query) {
   const Selection& table = selection();
   const std::size_t operation = index(query.operation);
-  for (const Choices* choices : {&table.forced, &table.tuned, &table.standard}) {
-    if (const Algorithm* algorithm = first_match((*choices)[operation], query)) return algorithm;
-  }
+  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return algorithm;
   for (const Algorithm* algorithm : algorithms()) {
     if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return algorithm;
   }

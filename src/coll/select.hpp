@@ -1,10 +1,12 @@
-// Selection: which algorithm an operation uses. Data, not code: the rows of select/default.json, compiled in; a tuned
-// table may be put before them (use_rows()); the knob coll_force goes before all, for tests and experiments.
+// Selection: which algorithm an operation uses. Data, not code: the rows of select/default.json, compiled in; before
+// them the rows of the job's tuning file (select/tuning.hpp); before all the knob coll_force, for tests and
+// experiments.
 //
-// The first row of the operation that covers the query and names an algorithm whose probe holds is taken; where none
-// does, the first algorithm of the registry that applies.
-// All processes must choose alike. A row that asks for a kind of memory may therefore only name an algorithm that
-// exchanges the same messages as the rows for other kinds: of two processes one may hold device memory and one not.
+// Of the built-in rows the first one of the operation that covers the query and names an algorithm whose probe holds is
+// taken; where none does, the first algorithm of the registry that applies. Of the tuned rows the first one that covers
+// the query decides: it was measured for that place, and others were not; where it names no algorithm that applies, the
+// built-in rows do as without it.
+// All processes must choose alike: what rows ask for is the same on all of them, and so are the tuned rows.
 // Owner: process-wide, filled at first use. Threads: library lock.
 #pragma once
 
@@ -17,13 +19,14 @@
 namespace hr::coll {
 
 struct SelectionRow {
-  enum class Memory : std::uint8_t { kAny, kHost, kDevice };  // managed memory counts as host
+  enum class Memory : std::uint8_t { kAny, kHost, kDevice };  // device: all have agreed to use their GPUs
+  enum class Crowded : std::uint8_t { kAny, kNo, kYes };      // yes: processes are known to outnumber the cores
   Operation operation;
   std::size_t max_bytes;  // inclusive, as all maxima
   int max_ranks;
   Memory memory;
-  std::string_view algorithm;
-  bool crowded = false;  // only where processes are known to outnumber the cores
+  std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
+  Crowded crowded = Crowded::kAny;
 };
 
 // The rows of select/default.json.
@@ -32,7 +35,9 @@ struct SelectionRow {
 // nullptr when no algorithm serves the query.
 [[nodiscard]] const Algorithm* select(const Query& query);
 
-// Puts rows before the default ones (replacing those of an earlier call). The names are looked up now.
+inline constexpr std::string_view kBuiltIn = "default";
+
+// Puts tuned rows in force, in place of the job's. The names are looked up now.
 // Errors: MPI_ERR_ARG for a name that is not an algorithm of the operation.
 Status use_rows(std::span<const SelectionRow> rows);
 

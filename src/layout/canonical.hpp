@@ -69,7 +69,9 @@ class Layout {
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block where they are equal, else 0
-  Count runs = 0;             // number of blocks of one element: product of the dims times blocks.size()
+  // Where uniform is set and all offsets fit: the blocks' offsets again, a quarter of the memory for a loop to read.
+  std::vector<std::int32_t> offsets;
+  Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
 
   mutable std::unique_ptr<DeviceMetadata> device;
 };

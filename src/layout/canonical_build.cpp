@@ -207,6 +207,17 @@ Status limit_dims(Draft* draft) {
 
 std::uint64_t bits_of(Count value) { return static_cast<std::uint64_t>(value); }
 
+// Layout::offsets.
+std::vector<std::int32_t> short_offsets(const std::vector<Block>& blocks) {
+  std::vector<std::int32_t> offsets;
+  offsets.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    if (!std::in_range<std::int32_t>(block.offset)) return {};
+    offsets.push_back(static_cast<std::int32_t>(block.offset));
+  }
+  return offsets;
+}
+
 }  // namespace
 
 Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
@@ -236,6 +247,7 @@ Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
   } else if (layout->blocks.size() > 1) {
     layout->form = Form::kBlocks;
     layout->uniform = equal ? layout->blocks[0].length : 0;
+    if (equal) layout->offsets = short_offsets(layout->blocks);
     layout->prefix.reserve(layout->blocks.size() + 1);
     Count packed = 0;
     for (const Block& block : layout->blocks) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/abi.hpp"
+#include "base/turn.hpp"
 #include "layout/reduce/kernels.hpp"
 #include "layout/view.hpp"
 
@@ -95,7 +96,7 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
   if (count <= 0) return kOk;
   switch (op.kind()) {
     case OpKind::kUser:
-      return op.user_(in, inout, count, type);
+      return Turn::after_callback(op.user_(in, inout, count, type));
     case OpKind::kNoOp:
       return kOk;
     case OpKind::kReplace: {

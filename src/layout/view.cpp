@@ -12,8 +12,6 @@
 namespace hr::layout {
 namespace {
 
-// Addresses below this are never data: a null buffer, or null plus a small displacement.
-constexpr std::uintptr_t kFirstValidAddress = 4096;
 // What a copy between unlike memories is staged through.
 constexpr std::size_t kStage = std::size_t{1} << 20;
 
@@ -52,34 +50,24 @@ Status copy_staged(const View& from, const View& to, std::size_t bytes) {
 
 }  // namespace
 
-Status make_view(const void* buffer, Count count, const Datatype& type, View* view) {
-  view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
-  view->count = count;
-  view->type = &type;
-  view->where = mem::Location{};
-  view->contiguous = type.contiguous(count);
-  Count packed = 0;
-  if (__builtin_mul_overflow(count, type.size(), &packed)) [[unlikely]] {
-    return fail(Errc::kCount, "%lld elements of %lld bytes do not fit 63 bits", static_cast<long long>(count),
+Status detail::complete_view(bool overflow, View* view) {
+  const Datatype& type = *view->type;
+  if (overflow) {
+    return fail(Errc::kCount, "%lld elements of %lld bytes do not fit 63 bits", static_cast<long long>(view->count),
                 static_cast<long long>(type.size()));
   }
-  view->packed = static_cast<std::size_t>(packed);
-  if (packed == 0) {
+  if (view->packed == 0) {
     view->contiguous = true;
     return kOk;
   }
   const std::byte* data = view->data();
-  if (reinterpret_cast<std::uintptr_t>(data) < kFirstValidAddress) [[unlikely]] {
-    return null_buffer(buffer, count, type);
-  }
+  if (reinterpret_cast<std::uintptr_t>(data) < kFirstValidAddress) return null_buffer(view->address, view->count, type);
   HR_TRY(mem::classify(data, &view->where));
-  if (view->where.is_device()) [[unlikely]] {
-    std::byte* first = nullptr;
-    std::size_t bytes = 0;
-    span_of(*view, &first, &bytes);
-    return mem::check_range(first, bytes, view->where);
-  }
-  return kOk;
+  if (!view->where.is_device()) return kOk;
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+  span_of(*view, &first, &bytes);
+  return mem::check_range(first, bytes, view->where);
 }
 
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to) {

@@ -31,10 +31,30 @@ struct View {
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
 };
 
+namespace detail {
+// Addresses below this are never data: a null buffer, or null plus a small displacement.
+inline constexpr std::uintptr_t kFirstValidAddress = 4096;
+// The rest of make_view(): for errors, no data, and where there may be device memory.
+Status complete_view(bool overflow, View* view);
+}  // namespace detail
+
 // Classifies the memory and fills every field. `buffer` may be MPI_BOTTOM (null) for a type with absolute
 // addresses. A view of zero bytes is never classified. The type must be committed.
 // Errors: MPI_ERR_BUFFER (null buffer, or outside its device allocation), MPI_ERR_COUNT (overflow).
-Status make_view(const void* buffer, Count count, const Datatype& type, View* view);
+inline Status make_view(const void* buffer, Count count, const Datatype& type, View* view) {
+  view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  view->count = count;
+  view->type = &type;
+  view->where = mem::Location{};
+  view->contiguous = type.contiguous(count);
+  Count packed = 0;
+  const bool overflow = __builtin_mul_overflow(count, type.size(), &packed);
+  view->packed = static_cast<std::size_t>(packed);
+  const auto data = reinterpret_cast<std::uintptr_t>(view->data());
+  if (overflow || packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_cuda) [[unlikely]]
+    return detail::complete_view(overflow, view);
+  return kOk;
+}
 
 // Bytes [offset, offset + bytes) of the packed form, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);

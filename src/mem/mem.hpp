@@ -1,9 +1,9 @@
 // mem: what kind of memory an address is, and copies between kinds. One interface, host and cuda behind it.
 //
-// The CUDA driver is opened with dlopen at the first classification; where there is none, is_host_only() stays
-// true and classification is one predictable branch. Before the program itself has initialised CUDA every
-// query answers "host" (no context is ever created for a classification). No classification is cached.
-// Threads: every function may be called from any thread, also one that never touched CUDA; a copy runs in the
+// The CUDA driver is opened with dlopen when the library comes up, at the latest at the first classification; where
+// there is none, is_host_only() stays true and classification is one predictable branch. Before the program itself has
+// initialised CUDA every query answers "host" (no context is ever created for a classification). No classification is
+// cached. Threads: every function may be called from any thread, also one that never touched CUDA; a copy runs in the
 // context that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
@@ -46,6 +46,9 @@ inline Status classify(const void* address, Location* location) {
   return detail::classify_slow(address, location);
 }
 
+// False where nothing can be device memory: no driver was found.
+inline bool maybe_device() noexcept { return detail::maybe_cuda; }
+
 // MPI_ERR_BUFFER when [address, address + bytes) leaves the device allocation it starts in.
 Status check_range(const void* address, std::size_t bytes, const Location& location);
 
@@ -57,11 +60,16 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
 Status allocate_like(const Location& like, std::size_t bytes, void** address);
 Status free_like(const Location& like, void* address);
 
-// Memory that this process has given to others (mem/cuda/ipc.hpp): looks for allocations that the program has freed
-// and calls `revoke` for each process that may have mapped one; that process then calls forget_peer_memory().
-void sweep_exports(void (*revoke)(int process, std::uint64_t allocation));
+// Memory that this process has given to others (mem/cuda/ipc.hpp): `begin` is called when there is some, from which on
+// sweep_exports() looks for allocations that the program has freed. It calls `revoke` for each process that may have
+// mapped one; that process then calls forget_peer_memory().
+void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation));
+void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
+
+// Looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message would (0.2 ms).
+void init();
 
 // True when a usable CUDA driver and at least one device are present (may load the driver; creates no context).
 bool cuda_available();

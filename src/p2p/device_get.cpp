@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
@@ -42,10 +41,6 @@ struct Unready {
 std::vector<std::unique_ptr<Get>> gets;
 std::vector<std::unique_ptr<Get>> free_gets;
 std::vector<Unready> unready;
-double next_sweep = 0;
-
-constexpr double kSweepSeconds = 200e-6;
-
 bool advance(void*);
 
 Status set_fence(Request& send) {
@@ -92,20 +87,13 @@ bool poll_unready() {
          }) != 0;
 }
 
-void revoke(int process, std::uint64_t allocation) {
-  send_answer(process, wire::answer(wire::Kind::kRevoke, allocation));
-}
-
 bool advance(void*) {
   bool moved = false;
   if (!gets.empty()) moved |= poll_gets();
   if (!unready.empty()) moved |= poll_unready();
-  if (const double now = now_seconds(); now >= next_sweep) {
-    next_sweep = now + kSweepSeconds;
-    mem::sweep_exports(&revoke);
-  }
-  polled.hold(!gets.empty() || !unready.empty());
-  if (gets.empty() && unready.empty() && !mem::any_exports()) remove_hook(&advance, nullptr);
+  const bool any = !gets.empty() || !unready.empty();
+  polled.hold(any);
+  if (!any) remove_hook(&advance, nullptr);
   return moved;
 }
 
@@ -152,9 +140,8 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView*
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
   *flags |= wire::kView;
-  if (send.fence_ == nullptr) HR_TRY(set_fence(send));
-  if (!send.fence_->passed()) *flags |= wire::kPending;
-  watch();
+  if (send.fence_ == nullptr && !mem::cuda::Fence::needless(send.view_.where)) HR_TRY(set_fence(send));
+  if (send.fence_ != nullptr && !send.fence_->passed()) *flags |= wire::kPending;
   return kOk;
 }
 

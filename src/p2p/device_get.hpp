@@ -3,8 +3,7 @@
 //
 // Order: what the sender's program has put on its default stream must be done before the data is read. Where it is not,
 // the message is announced all the same (messages match in the order sent), and the receiver asks to be told.
-// Progress: a hook polls the copies under way, the sends that were asked for, and now and then whether memory that was
-// given out has been freed. Nothing here waits.
+// Progress: a hook polls the copies under way and the sends that were asked for. Nothing here waits.
 // Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library lock.
 #pragma once
 

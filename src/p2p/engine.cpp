@@ -8,6 +8,7 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/device_get.hpp"
+#include "p2p/freed_exports.hpp"
 #include "p2p/local_copy.hpp"
 #include "p2p/staged.hpp"
 
@@ -24,26 +25,19 @@ bool more_processes_than_cores(const boot::Identity& identity) {
 
 }  // namespace
 
-Engine* engine() noexcept { return the_engine.get(); }
-
-Matcher& matcher(std::uint32_t context) {
+Matcher& make_matcher(std::uint32_t context) {
   auto& matchers = the_engine->matchers;
-  if (context >= matchers.size()) [[unlikely]]
-    matchers.resize(context + 1);
-  if (matchers[context] == nullptr) [[unlikely]]
-    matchers[context] = std::make_unique<Matcher>();
+  if (context >= matchers.size()) matchers.resize(context + 1);
+  matchers[context] = std::make_unique<Matcher>();
   return *matchers[context];
 }
 
-Status connected_peer(int proc, Peer** out) {
-  Peer& peer = the_engine->peers[static_cast<std::size_t>(proc)];
-  if (peer.transport == nullptr) [[unlikely]] {
-    HR_TRY(transport::connect(proc, &peer.transport));
-    peer.caps = peer.transport->caps(proc);
-    // A synchronous eager message carries a cookie in front of its data.
-    peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
-  }
-  *out = &peer;
+Status connect(Peer& peer) {
+  HR_TRY(transport::connect(peer.proc, &peer.transport));
+  peer.caps = peer.transport->caps(peer.proc);
+  // A synchronous eager message carries a cookie in front of its data.
+  peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
+  peer.plain_below = peer.eager_bytes + 1;
   return kOk;
 }
 
@@ -56,15 +50,21 @@ void mark_busy(Peer& peer) {
 Status init() {
   const boot::Identity& identity = boot::identity();
   the_engine = std::make_unique<Engine>();
+  current_engine = the_engine.get();
   the_engine->rank = identity.rank;
   the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
   for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
   the_engine->oversubscribed = more_processes_than_cores(identity);
   const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
   HR_TRY(transport::init(job, deliver));
-  for (transport::Transport* each : transport::active()) {
+  freed_exports::init();
+  the_engine->transports = transport::active();
+  for (transport::Transport* each : the_engine->transports) {
     if (each->can_sleep()) the_engine->sleeper = each;
   }
+  the_engine->done = completed_request(Completion{});
+  if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
+  set_pace();
   return kOk;
 }
 
@@ -74,8 +74,11 @@ Status finalize() {
   wait_until([] { return the_engine->busy.empty() && staged::idle(); });
   staged::finalize();
   device_get::finalize();
+  freed_exports::finalize();
   local_copy::finalize();
   const Status status = transport::finalize();
+  release(the_engine->done);
+  current_engine = nullptr;
   the_engine.reset();
   return status;
 }

@@ -29,8 +29,12 @@ struct Peer {
   transport::Transport* transport = nullptr;  // null until the first message to it
   transport::Caps caps;
   std::size_t eager_bytes = 0;
+  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 before the first message
   int proc = -1;
   bool busy = false;  // in Engine::busy
+  // Its memory has been read; it may be written, as far as we know (shared_copy.cpp).
+  bool readable = false;
+  bool writable = true;
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
@@ -41,21 +45,38 @@ struct Peer {
 
 struct Engine {
   int rank = 0;
-  std::vector<Peer> peers;                         // by process
-  std::vector<Peer*> busy;                         // those that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;  // by context
-  transport::Transport* sleeper = nullptr;         // the transport that can sleep, if any
-  bool oversubscribed = false;                     // more processes on this node than cores
+  std::vector<Peer> peers;                            // by process
+  std::vector<Peer*> busy;                            // those that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;     // by context
+  std::span<transport::Transport* const> transports;  // those that progress
+  transport::Transport* sleeper = nullptr;            // the transport that can sleep, if any
+  Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
+  // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
+  Request lone_receive;
+  bool lone_receive_taken = false;
+  bool oversubscribed = false;  // more processes on this node than cores
 };
 
+inline Engine* current_engine = nullptr;  // owned by engine.cpp
 // Null before init() and after finalize().
-Engine* engine() noexcept;
+inline Engine* engine() noexcept { return current_engine; }
 
 // The queues of a context, made at first use.
-Matcher& matcher(std::uint32_t context);
+Matcher& make_matcher(std::uint32_t context);
+inline Matcher& matcher(std::uint32_t context) {
+  const auto& matchers = engine()->matchers;
+  if (context < matchers.size() && matchers[context] != nullptr) [[likely]]
+    return *matchers[context];
+  return make_matcher(context);
+}
 
 // The peer, connected. Errors: the transport's.
-Status connected_peer(int proc, Peer** peer);
+Status connect(Peer& peer);
+inline Status connected_peer(int proc, Peer** out) {
+  Peer& peer = engine()->peers[static_cast<std::size_t>(proc)];
+  *out = &peer;
+  return peer.transport != nullptr ? kOk : connect(peer);
+}
 
 // Transport upcall (receive.cpp).
 void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);

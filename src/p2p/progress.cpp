@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "p2p/engine.hpp"
 
@@ -68,7 +67,7 @@ bool poll() {
   Engine* state = engine();
   if (state == nullptr) return false;
   bool moved = false;
-  for (transport::Transport* each : transport::active()) moved |= each->progress();
+  for (transport::Transport* each : state->transports) moved |= each->progress();
   if (!state->busy.empty()) [[unlikely]]
     moved |= flush_busy(*state);
   if (!hooks.empty()) [[unlikely]]
@@ -88,8 +87,14 @@ void remove_hook(ProgressHook hook, void* argument) {
   ++hooks_changed;
 }
 
-void begin_polled_wait() noexcept { ++polled_waits; }
-void end_polled_wait() noexcept { --polled_waits; }
+void begin_polled_wait() noexcept {
+  ++polled_waits;
+  set_pace();
+}
+void end_polled_wait() noexcept {
+  --polled_waits;
+  set_pace();
+}
 
 bool more_processes_than_cores() noexcept {
   const Engine* state = engine();
@@ -98,25 +103,18 @@ bool more_processes_than_cores() noexcept {
 
 unsigned looks_before_progress() noexcept { return more_processes_than_cores() ? kLooksShared : kLooksAlone; }
 
-void Backoff::pause(bool moved) {
-  LibraryLock::yield();
-  if (moved) {
-    rounds_ = 0;
-    return;
-  }
-  const Engine* state = engine();
-  const bool shared = more_processes_than_cores();
-  const unsigned chosen = static_cast<unsigned>(knobs().spin_rounds);
+void set_pace() noexcept {
   const unsigned spins_shared = polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
-  const unsigned spins = chosen != 0 ? chosen : shared ? spins_shared : kSpinAlone;
-  ++rounds_;
-  if (rounds_ < spins) {
-    spin_pause();
-    return;
-  }
+  const auto chosen = static_cast<unsigned>(knobs().spin_rounds);
+  spin_rounds = chosen != 0 ? chosen : more_processes_than_cores() ? spins_shared : kSpinAlone;
+}
+
+void Backoff::pause_longer() {
+  const Engine* state = engine();
+  const unsigned yields = more_processes_than_cores() ? kYieldsShared : kYieldsAlone;
   // Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
   const bool may_sleep = state != nullptr && state->sleeper != nullptr && state->busy.empty() && polled_waits == 0;
-  if (rounds_ < spins + (shared ? kYieldsShared : kYieldsAlone) || !may_sleep) {
+  if (rounds_ < spin_rounds + yields || !may_sleep) {
     const int depth = LibraryLock::suspend();
     ::sched_yield();
     LibraryLock::resume(depth);

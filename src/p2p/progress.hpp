@@ -5,6 +5,7 @@
 // process in between rounds.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/status.hpp"
 
@@ -43,13 +44,31 @@ class PolledWait {
 // microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
 [[nodiscard]] unsigned looks_before_progress() noexcept;
 
+// Rounds that a waiting loop spins before pause_longer() decides; kept by progress.cpp.
+inline unsigned spin_rounds = 0;
+// Called once the engine is there.
+void set_pace() noexcept;
+
 // Paces one waiting loop: call after each fruitless round.
 class Backoff {
  public:
   // After a round of progress; `moved` restarts the spinning.
-  void pause(bool moved);
+  void pause(bool moved) {
+    LibraryLock::yield();
+    if (moved) {
+      rounds_ = 0;
+    } else if (++rounds_ >= spin_rounds) [[unlikely]] {
+      pause_longer();
+    } else if (rounds_ >= kClose) {
+      spin_pause();
+    }
+  }
 
  private:
+  // A message that comes at once is seen at once: so many rounds are not slowed down by pauses.
+  static constexpr unsigned kClose = 64;
+  void pause_longer();
+
   unsigned rounds_ = 0;
 };
 

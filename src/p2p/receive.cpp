@@ -5,6 +5,7 @@
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
+#include "p2p/shared_copy.hpp"
 #include "p2p/staged.hpp"
 
 namespace hr::p2p {
@@ -93,9 +94,11 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
 }
 
 void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (wire::kind(header) == Kind::kEager) [[likely]]
+    return arrive_eager(from, wire::envelope_of(header), payload, bytes, nullptr);
   switch (wire::kind(header)) {
     case Kind::kEager:
-      return arrive_eager(from, wire::envelope_of(header), payload, bytes, nullptr);
+      return;
     case Kind::kEagerSync: {
       wire::EagerSyncHead head;
       std::memcpy(&head, payload, sizeof head);
@@ -119,8 +122,13 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
       return staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
     case Kind::kChunk:
       return staged::arrive_chunk(header.words[1], wire::chunk_of(header));
-    case Kind::kSyncAck:
+    case Kind::kShare:
+      return shared_copy::help(from, request_of(header.words[2]), payload);
+    case Kind::kShared:
+      return shared_copy::helped(from, request_of(header.words[2]), wire::way(header) != 0);
     case Kind::kDone:
+      return shared_copy::released(request_of(header.words[2]));
+    case Kind::kSyncAck:
       return complete(request_of(header.words[2]), Completion{});
   }
 }
@@ -147,20 +155,39 @@ void start_receive(Request& receive) {
   queues.post(receive);
 }
 
-Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
-  // On the stack: nobody else sees it, and it is complete when this returns.
-  Request request;
+namespace {
+
+Status receive_with(Request& request, const layout::View& data, const Envelope& wanted, Completion* completion) {
   request.view_ = data;
-  request.is_receive_ = true;
   request.context_ = wanted.context;
   request.source_ = wanted.source;
   request.tag_ = wanted.tag;
   start_receive(request);
   wait_until([&] { return request.complete_; });
   *completion = request.completion_;
+  if (request.fence_ != nullptr) [[unlikely]]
+    request.fence_.reset();
   if (!completion->error.ok()) [[unlikely]]
     set_detail(request.detail());
   return completion->error;
+}
+
+}  // namespace
+
+// The request is not from the arena: nobody else sees it, and it is complete when this returns.
+Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
+  Engine& state = *engine();
+  if (state.lone_receive_taken) [[unlikely]] {
+    Request request;
+    request.is_receive_ = true;
+    return receive_with(request, data, wanted, completion);
+  }
+  state.lone_receive_taken = true;
+  Request& request = state.lone_receive;
+  request.complete_ = false;
+  const Status status = receive_with(request, data, wanted, completion);
+  state.lone_receive_taken = false;
+  return status;
 }
 
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** out) {

@@ -65,11 +65,11 @@ void account(Request& receive, std::size_t bytes, Status status) {
   }
   receive.offset_ += bytes;
   if (receive.offset_ < receive.total_) return;
-  single_copy::stream_ends(receive);
   finish_rendezvous(receive, kOk);
 }
 
 void finish_rendezvous(Request& receive, Status status) {
+  single_copy::ends(receive);
   Completion completion = receive.completion_;
   if (!status.ok()) {
     completion.error = status;

@@ -86,13 +86,18 @@ class Request final : public Object {
   int tag_ = 0;
   int proc_ = -1;  // peer process; -1 for any
   std::uint64_t peer_cookie_ = 0;
-  std::size_t offset_ = 0;      // bytes of the packed form done
-  std::size_t total_ = 0;       // bytes to move
-  double started_ = 0;          // streams: when the data was asked for, else 0
-  std::uint64_t sequence_ = 0;  // receives: order of posting
+  std::uint64_t peer_address_ = 0;  // receive: of the data in the sender's memory, where it is read there
+  std::size_t offset_ = 0;          // bytes of the packed form done
+  std::size_t total_ = 0;           // bytes to move
+  double started_ = 0;              // a stream that is timed: when its first piece came
+  std::uint64_t sequence_ = 0;      // receives: order of posting
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
+  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
+  std::uint8_t word_ = 0;
+  bool unreadable_ = false;
+  bool read_again_ = false;
   // Device memory: what the program had put on its default stream before the call. Null: not looked at.
   std::shared_ptr<mem::cuda::Fence> fence_;
   bool engine_reference_ = false;  // the engine holds a reference until completion

@@ -79,9 +79,18 @@ Status offer_rendezvous(Peer& peer, Request& send) {
   const bool host = send.view_.where.is_host();
   if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0};
-  if (send.view_.contiguous && host) rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  // Pinned memory is a driver's mapping, which other processes may not be able to read.
+  if (send.view_.contiguous && host && !send.view_.where.pinned)
+    rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
   return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts,
                               sizeof rts);
+}
+
+// A plain message that needs no request: Status::again() when there is no room for it, or it is none.
+inline Status send_at_once(const layout::View& data, int to_proc, const Envelope& envelope) {
+  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  if (data.packed >= peer.plain_below || !data.plain_host() || !peer.queued.empty()) return Status::again();
+  return peer.transport->send(peer.proc, wire::envelope(Kind::kEager, envelope, data.packed), data.data(), data.packed);
 }
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
@@ -146,14 +155,10 @@ void send_answer(int proc, const transport::Header& header, const void* payload,
 }
 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode) {
-  if (mode == Mode::kStandard || mode == Mode::kReady) [[likely]] {
-    Peer* peer = nullptr;
-    HR_TRY(connected_peer(to_proc, &peer));
-    if (goes_eagerly(*peer, data) && peer->queued.empty()) {
-      const Status status = offer_eager(*peer, data, envelope);
-      if (!status.is_again()) [[likely]]
-        return status;
-    }
+  if (mode != Mode::kSynchronous) [[likely]] {
+    const Status status = send_at_once(data, to_proc, envelope);
+    if (!status.is_again()) [[likely]]
+      return status;
   }
   Request* request = nullptr;
   HR_TRY(isend(data, to_proc, envelope, mode, &request));
@@ -165,6 +170,14 @@ Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mod
 }
 
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** out) {
+  if (mode != Mode::kSynchronous) [[likely]] {
+    const Status status = send_at_once(data, to_proc, envelope);
+    if (status.ok()) [[likely]] {
+      *out = engine()->done;
+      (*out)->retain();
+      return kOk;
+    }
+  }
   Peer* peer = nullptr;
   HR_TRY(connected_peer(to_proc, &peer));
   Request* request = make_request(data, false, envelope, to_proc);

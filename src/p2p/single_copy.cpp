@@ -3,18 +3,21 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
 namespace single_copy {
 namespace {
 
 constexpr int kTrials = 4;
+// Seconds that stand for "not this way", and for a stream that is not known.
+constexpr double kSlow = 1.0;
+constexpr double kUnknown = 0.5;
 
 // Seconds a byte, the best seen, and how often it was tried.
 struct Rate {
@@ -35,7 +38,9 @@ struct SizeClass {
 };
 
 std::array<SizeClass, 65> classes;
-bool refused = false;  // the system does not let us read other processes
+const Request* timed = nullptr;  // the receive whose stream is being timed; one at a time
+std::size_t first_piece = 0;     // of it
+bool refused = false;            // the system does not let us read other processes
 bool refusal_noted = false;
 
 SizeClass& class_of(std::size_t bytes) { return classes[static_cast<std::size_t>(std::bit_width(bytes))]; }
@@ -49,42 +54,52 @@ double probe(const Announcement& announced, const Request& receive, const transp
   if (!caps.remote_read || refused || !eligible(announced, receive)) return kCannot;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   const SizeClass& size_class = class_of(receive.total_);
-  if (size_class.measuring()) return size_class.read.tried <= size_class.stream.tried ? 0.0 : 1.0;
+  // What is read meanwhile would count for the stream that is timed.
+  if (timed != nullptr) return kSlow;
+  if (size_class.measuring()) return size_class.read.tried <= size_class.stream.tried ? 0.0 : kSlow;
   return size_class.read.seconds(receive.total_);
 }
 
 Status begin(const Announcement& announced, Request& receive) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(announced.from_proc)];
-  const double start = now_seconds();
-  const Status status =
-      peer.transport->read_remote(announced.from_proc, announced.remote_address, receive.view_.data(), receive.total_);
-  if (status.errc() == Errc::kUnsupportedOperation) {
+  const Status status = shared_copy::begin(announced, receive);
+  if (!status.ok()) {
     refused = true;
     log::note_once(refusal_noted, "large messages take two copies instead of one: %s", take_detail().c_str());
-    return status;
   }
-  class_of(receive.total_).read.add(now_seconds() - start, receive.total_);
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
-  finish_rendezvous(receive, status);
-  return kOk;
+  return status;
 }
 
 }  // namespace
 
 double stream_seconds(const Announcement& announced, const Request& receive) {
-  if (!eligible(announced, receive)) return 0.5;
+  if (!eligible(announced, receive)) return kUnknown;
   const SizeClass& size_class = class_of(receive.total_);
-  if (size_class.measuring()) return 0.5;
+  if (timed != nullptr || size_class.measuring()) return kUnknown;
   return size_class.stream.seconds(receive.total_);
 }
 
-void stream_begins(Request& receive) { receive.started_ = now_seconds(); }
-
-void stream_ends(Request& receive) {
-  const double started = std::exchange(receive.started_, 0);
-  if (started == 0 || receive.total_ < knobs().single_copy_bytes) return;
-  class_of(receive.total_).stream.add(now_seconds() - started, receive.total_);
+void stream_begins(const Announcement& announced, const Request& receive) {
+  if (timed == nullptr && eligible(announced, receive) && class_of(receive.total_).measuring()) timed = &receive;
 }
+
+void piece_arrived(Request& receive, std::size_t bytes) {
+  if (receive.offset_ == 0) {
+    receive.started_ = now_seconds();
+    first_piece = bytes;
+  }
+  if (receive.offset_ + bytes < receive.total_) return;
+  // From piece to piece: the sender may have begun late.
+  if (const std::size_t rest = receive.total_ - first_piece; rest != 0)
+    class_of(receive.total_).stream.add(now_seconds() - receive.started_, rest);
+}
+
+void ends(const Request& receive) {
+  if (timed == &receive) timed = nullptr;
+}
+
+bool times(const Request& receive) { return timed == &receive; }
+
+void read_took(const Request& receive, double seconds) { class_of(receive.total_).read.add(seconds, receive.total_); }
 
 }  // namespace single_copy
 

@@ -2,7 +2,8 @@
 // another process's memory, other machines gain by it).
 //
 // For each size class (a power of two) the first kTrials transfers go each way in turn; after that the faster one is
-// used. Both rates are the best seen. Owner: process-wide. Threads: library lock.
+// used. Both rates are the best seen; nothing is read while a stream is timed, and a stream is timed from its first
+// piece to its last, so that what else is under way does not count. Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
@@ -11,8 +12,14 @@ namespace hr::p2p::single_copy {
 
 // Modelled seconds of streaming this message; finite for every message.
 double stream_seconds(const Announcement& announced, const Request& receive);
-// The time between the two is the measure of a stream; a receive that did not begin with the first is not measured.
-void stream_begins(Request& receive);
-void stream_ends(Request& receive);
+// A stream begins; it may be chosen to be timed.
+void stream_begins(const Announcement& announced, const Request& receive);
+// The stream of this receive is being timed: tell of each of its pieces, before it is accounted for.
+[[nodiscard]] bool times(const Request& receive);
+void piece_arrived(Request& receive, std::size_t bytes);
+// Whatever happened to it, the receive ends.
+void ends(const Request& receive);
+// The data of this receive was read in so many seconds.
+void read_took(const Request& receive, double seconds);
 
 }  // namespace hr::p2p::single_copy

@@ -12,6 +12,9 @@
 namespace hr::p2p {
 namespace {
 
+constexpr std::size_t kLeastPiece = 4096;
+constexpr std::size_t kPieceUnit = 64;
+
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
   return single_copy::stream_seconds(announced, receive);
 }
@@ -22,7 +25,7 @@ Status begin(const Announcement& announced, Request& receive) {
     finish_rendezvous(receive, kOk);
     return kOk;
   }
-  single_copy::stream_begins(receive);
+  single_copy::stream_begins(announced, receive);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0};
   send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
@@ -33,7 +36,9 @@ Status begin(const Announcement& announced, Request& receive) {
 const Rendezvous kStream{"stream", probe, begin};
 
 Status push_piece(Peer& peer, Request& send) {
-  const std::size_t bytes = std::min(peer.caps.chunk_bytes, send.total_ - send.offset_);
+  // Short messages in pieces, too: the receiver copies one while the sender copies the next.
+  const std::size_t piece = std::clamp(send.total_ / 4 / kPieceUnit * kPieceUnit, kLeastPiece, peer.caps.chunk_bytes);
+  const std::size_t bytes = std::min(piece, send.total_ - send.offset_);
   const transport::Header header = wire::data(send.peer_cookie_, send.offset_);
   if (send.view_.plain_host()) {
     HR_TRY(peer.transport->send(peer.proc, header, send.view_.data() + send.offset_, bytes));
@@ -84,6 +89,8 @@ void arrive_data(Request& receive, std::size_t offset, const std::byte* payload,
   } else {
     status = layout::unpack(receive.view_, offset, bytes, payload);
   }
+  if (single_copy::times(receive)) [[unlikely]]
+    single_copy::piece_arrived(receive, bytes);
   account(receive, bytes, status);
 }
 

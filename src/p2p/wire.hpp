@@ -5,7 +5,8 @@
 //           receiver's cookie (64)                 Data, Piece
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Ask, Ready
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready
+//           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece
 //
@@ -27,6 +28,8 @@ enum class Kind : std::uint8_t {
   kCts,     // "clear to send": payload: Cts
   kData,    // payload: a piece of the packed form
   kDone,    // the receiver has fetched the data itself
+  kShare,   // the receiver fetches the data and the sender may write some of it: payload: Share
+  kShared,  // the sender has written what it claimed, or with way 1 could not
   kAsk,     // device data was announced before it was final: the receiver waits for kReady
   kReady,   // it is final now
   kRevoke,  // an allocation that this process may have mapped is gone
@@ -58,6 +61,14 @@ struct Cts {
   std::uint64_t way;    // Way
 };
 
+struct Share {
+  std::uint64_t receiver_cookie;
+  std::uint64_t address;  // where the data goes
+  std::uint64_t bytes;    // how much of it
+  std::uint32_t word;     // the receiver's shared word and its generation (claims.hpp)
+  std::uint32_t generation;
+};
+
 // How pieces travel; 0: as Data, through the transport.
 enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
@@ -82,6 +93,9 @@ inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};
+}
+inline transport::Header shared(std::uint64_t receiver_cookie, bool failed) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kShared) | std::uint64_t{failed} << 8, 0, receiver_cookie}};
 }
 inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};

@@ -8,6 +8,7 @@
 // send to a process until finalize. Threads: library lock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,11 @@ struct Header {
   std::uint64_t words[3];
 };
 static_assert(sizeof(Header) == 24);
+
+// On a cache line of its own.
+struct alignas(64) SharedWord {
+  std::atomic<std::uint64_t> value;
+};
 
 // Called for every message that arrived. Must not call progress() or send from inside.
 using Deliver = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
@@ -63,6 +69,16 @@ class Transport {
   // Copies from an address of that process into local host memory. MPI_ERR_UNSUPPORTED_OPERATION when the system
   // does not let us (the caller falls back and does not ask again).
   virtual Status read_remote(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) = 0;
+
+  // The other way: from local host memory to an address of that process. Errors as read_remote().
+  virtual Status write_remote(int /*proc*/, std::uint64_t /*remote_address*/, const void* /*local*/,
+                              std::size_t /*bytes*/) {
+    return Errc::kUnsupportedOperation;
+  }
+
+  // Words of that process which all processes that reach it can read and write, zero at first; what they mean is the
+  // affair of who uses them. Of the same number everywhere; empty where there are none.
+  virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
   // Memory that both that process and this one can reach, for that process to stage data in for the others: the same
   // bytes in all of them, of the same size everywhere. Empty where there is none. A process that asks for its own gets

@@ -41,6 +41,10 @@ class Numpy:
         """A result that the device may still be working on: values(size, dtype, rank)."""
         return self.from_host(values(size, dtype, rank))
 
+    def sender(self, array):
+        """What mpi4py reads the array through."""
+        return array
+
     def receiver(self, array):
         """What mpi4py writes the array through."""
         return array
@@ -132,11 +136,15 @@ class Jax(Numpy):
         with self.jax.default_device(self.device):
             return (self.jax.numpy.arange(size) % 31 + rank).astype(dtype).block_until_ready()
 
+    def sender(self, array):
+        """mpi4py prefers DLPack, which it asks for with stream=-1 (no need to wait); JAX takes that for a stream."""
+        return self.receiver(array)
+
     def receiver(self, array):
         """Arrays of JAX are immutable; their memory is not."""
         interface = dict(array.__cuda_array_interface__)
         interface["data"] = (interface["data"][0], False)
-        return type("Writable", (), {"__cuda_array_interface__": interface, "array": array})()
+        return type("Memory", (), {"__cuda_array_interface__": interface, "array": array})()
 
 
 FRAMEWORKS = {"numpy": Numpy, "cupy": Cupy, "torch": Torch, "jax": Jax}
@@ -157,7 +165,7 @@ class Cases:
     def send_receive(self, count, dtype):
         fw = self.framework
         send, receive = fw.computed(count, dtype, self.rank), fw.empty(count, dtype)
-        request = self.comm.Isend(send, dest=self.next, tag=1)
+        request = self.comm.Isend(fw.sender(send), dest=self.next, tag=1)
         self.comm.Recv(fw.receiver(receive), source=self.previous, tag=1)
         request.Wait()
         yield receive, values(count, dtype, self.previous)
@@ -183,7 +191,7 @@ class Cases:
         element = from_numpy_dtype(np.dtype(dtype))
         column = element.Create_vector(rows, 1, 10).Commit()
         send, receive = fw.computed(rows * 10, dtype, self.rank), fw.empty(rows * 10, dtype)
-        self.comm.Sendrecv([send, 1, column], dest=self.next, recvbuf=[fw.receiver(receive), 1, column],
+        self.comm.Sendrecv([fw.sender(send), 1, column], dest=self.next, recvbuf=[fw.receiver(receive), 1, column],
                            source=self.previous, status=MPI.Status())
         column.Free()
         expected = np.full(rows * 10, 99, dtype)
@@ -193,7 +201,7 @@ class Cases:
     def allreduce(self, count, dtype):
         fw = self.framework
         send, receive = fw.computed(count, dtype, self.rank), fw.empty(count, dtype)
-        self.comm.Allreduce(send, fw.receiver(receive))
+        self.comm.Allreduce(fw.sender(send), fw.receiver(receive))
         yield receive, sum(values(count, dtype, rank) for rank in range(self.size)).astype(dtype)
 
     def allreduce_in_place(self, count, dtype):
@@ -213,14 +221,14 @@ class Cases:
     def alltoall(self, count, dtype):
         fw = self.framework
         send, receive = fw.computed(count * self.size, dtype, self.rank), fw.empty(count * self.size, dtype)
-        self.comm.Alltoall(send, fw.receiver(receive))
+        self.comm.Alltoall(fw.sender(send), fw.receiver(receive))
         mine = slice(self.rank * count, (self.rank + 1) * count)
         yield receive, np.concatenate([values(count * self.size, dtype, rank)[mine] for rank in range(self.size)])
 
     def allgather(self, count, dtype):
         fw = self.framework
         send, receive = fw.computed(count, dtype, self.rank), fw.empty(count * self.size, dtype)
-        self.comm.Allgather(send, fw.receiver(receive))
+        self.comm.Allgather(fw.sender(send), fw.receiver(receive))
         yield receive, np.concatenate([values(count, dtype, rank) for rank in range(self.size)])
 
     def from_and_to_the_host(self, count, dtype):
@@ -229,7 +237,7 @@ class Cases:
         receive, back = fw.empty(count, dtype), np.zeros(count, dtype)
         self.comm.Sendrecv(on_host, dest=self.next, recvbuf=fw.receiver(receive), source=self.previous)
         yield receive, values(count, dtype, self.previous)
-        self.comm.Sendrecv(receive, dest=self.previous, recvbuf=back, source=self.next)
+        self.comm.Sendrecv(fw.sender(receive), dest=self.previous, recvbuf=back, source=self.next)
         assert np.array_equal(back, on_host), "what came back is not what was sent"
 
     def many_short_lives(self, count, dtype):
@@ -238,7 +246,7 @@ class Cases:
         for turn in range(20 if count <= 1000 else 4):
             send, receive = fw.computed(count, dtype, self.rank + turn), fw.empty(count, dtype)
             request = self.comm.Irecv(fw.receiver(receive), source=self.previous, tag=turn)
-            self.comm.Send(send, dest=self.next, tag=turn)
+            self.comm.Send(fw.sender(send), dest=self.next, tag=turn)
             request.Wait()
             yield receive, values(count, dtype, self.previous + turn)
             del send, receive

@@ -1,6 +1,7 @@
 // Generalized requests (MPI 5.0 section 13.2): the program does the work, MPI waits for it.
 #include <utility>
 
+#include "base/turn.hpp"
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
 #include "bind/status.hpp"
@@ -20,13 +21,14 @@ class GeneralizedState final : public p2p::RequestState {
   Status query(p2p::Request& /*request*/, p2p::Completion* completion) override {
     MPI_Status status;
     set_empty(status);
-    const int code = query_ == nullptr ? MPI_SUCCESS : query_(extra_state_, &status);
+    const int code = query_ == nullptr ? MPI_SUCCESS : Turn::after_callback(query_(extra_state_, &status));
     *completion = completion_of(status);
     return Status::from_code(code);
   }
 
   Status cancel(p2p::Request& request) override {
-    return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS : cancel_(extra_state_, request.complete() ? 1 : 0));
+    const int complete = request.complete() ? 1 : 0;
+    return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS : Turn::after_callback(cancel_(extra_state_, complete)));
   }
 
   Status retire(p2p::Request& /*request*/) override { return call_free(); }
@@ -37,7 +39,7 @@ class GeneralizedState final : public p2p::RequestState {
   // Once, whoever comes first: the wait that frees the request, or its destruction.
   Status call_free() {
     MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
-    return Status::from_code(function == nullptr ? MPI_SUCCESS : function(extra_state_));
+    return Status::from_code(function == nullptr ? MPI_SUCCESS : Turn::after_callback(function(extra_state_)));
   }
 
   MPI_Grequest_query_function* query_;

@@ -35,7 +35,10 @@ Status no_memory() {
 
 }  // namespace
 
-void keep_communicator(p2p::Request& request, comm::Communicator& comm) { keep(request, comm); }
+void keep_communicator(p2p::Request& request, comm::Communicator& comm) {
+  if (request.complete() && request.completion_.error.ok()) return;  // no error is to come
+  keep(request, comm);
+}
 void keep_communicator(p2p::Message& message, comm::Communicator& comm) { keep(message, comm); }
 
 Status done_already(const p2p::Completion& completion, p2p::Request*& request) {

@@ -1,5 +1,5 @@
-// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, all in one category. Codes are
-// returned, never raised.
+// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, and the one category, in which
+// the performance variables (tool_performance.cpp) are, too. Codes are returned, never raised.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "base/statistics.hpp"
 #include "bind/impl.hpp"
 #include "bind/runtime.hpp"
+#include "bind/tool_results.hpp"
 #include "bind/tool_state.hpp"
 
 // What the standard's opaque handles point to.
@@ -41,28 +43,7 @@ MPI_Datatype type_of(std::string_view type) {
 }
 
 // "HEADRACE_SHM_DIR": the name that the environment knows it by.
-std::string variable_name(const KnobRecord& record) {
-  std::string name = std::string("headrace_") + record.name;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-  return name;
-}
-
-// Section 15.3.3: *length is the room on the way in, the full length with its end on the way out.
-void give_text(std::string_view text, char* to, int* length) {
-  if (length == nullptr) return;
-  if (to != nullptr && *length > 0) {
-    const std::size_t copied = std::min(text.size(), static_cast<std::size_t>(*length) - 1);
-    std::memcpy(to, text.data(), copied);
-    to[copied] = '\0';
-  }
-  *length = static_cast<int>(text.size()) + 1;
-}
-
-// Every result of the tool interface may be left out with a null pointer.
-template <class T>
-void give(T* to, T value) {
-  if (to != nullptr) *to = value;
-}
+std::string variable_name(const KnobRecord& record) { return tool_name(record.name); }
 
 template <class Number>
 int read_number(const std::string& text, void* buf) {
@@ -196,9 +177,10 @@ int t_category_get_info(int cat_index, char* name, int* name_len, char* desc, in
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (cat_index != 0) return MPI_T_ERR_INVALID_INDEX;
   give_text(kCategory, name, name_len);
-  give_text("All settings of the library; docs/knobs.md describes them.", desc, desc_len);
+  give_text("All settings of the library, which docs/knobs.md describes, and numbers about what it does.", desc,
+            desc_len);
   give(num_cvars, static_cast<int>(knob_records().size()));
-  give(num_pvars, 0);
+  give(num_pvars, static_cast<int>(std::size(kStatistics)));
   give(num_categories, 0);
   return MPI_SUCCESS;
 }
@@ -226,17 +208,21 @@ int t_category_get_cvars(int cat_index, int len, int* indices) {
   return MPI_SUCCESS;
 }
 
-int t_category_get_pvars(int cat_index, int /*len*/, int* /*indices*/) {
+int t_category_get_pvars(int cat_index, int len, int* indices) {
+  if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (cat_index != 0) return MPI_T_ERR_INVALID_INDEX;
+  if (len < 0 || (indices == nullptr && len > 0)) return MPI_T_ERR_INVALID;
+  for (int i = 0; i < len && static_cast<std::size_t>(i) < std::size(kStatistics); ++i) indices[i] = i;
+  return MPI_SUCCESS;
+}
+
+int t_category_get_events(int cat_index, int /*len*/, int* /*indices*/) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   return cat_index == 0 ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
-int t_category_get_events(int cat_index, int len, int* indices) {
-  return t_category_get_pvars(cat_index, len, indices);
-}
-
 int t_category_get_categories(int cat_index, int len, int* indices) {
-  return t_category_get_pvars(cat_index, len, indices);
+  return t_category_get_events(cat_index, len, indices);
 }
 
 int t_category_changed(int* update_number) {

@@ -9,7 +9,6 @@ namespace {
 Status read_blocks(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
-  HR_TRY(copy_block(call.send, 0, call.recv, rank));
   for (int step = 1; step < size; ++step) {
     const int from = (rank + step) % size;
     const shared::Exposed exposed = shared::exposed_by(call, from);
@@ -34,6 +33,7 @@ Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
   shared::expose(call, {shared::readable_address(block), 0, block.packed});
+  HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);

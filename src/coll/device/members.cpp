@@ -1,10 +1,9 @@
 #include "coll/device/members.hpp"
 
-#include <cstring>
+#include <algorithm>
 
-#include "base/knobs.hpp"
+#include "base/statistics.hpp"
 #include "coll/messages.hpp"
-#include "coll/reduction.hpp"
 #include "coll/shared/cells.hpp"
 
 namespace hr::coll::device {
@@ -12,31 +11,22 @@ namespace {
 
 using p2p::Task;
 
-// What of its two buffers a process uses; the whole of each is one view for the operations that come here.
-bool has_whole(const Blocks& blocks) noexcept {
-  return blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
-}
+// Beyond this many proven allocations they are proven anew.
+constexpr std::size_t kMostProven = 256;
 
-// False when others cannot reach it. A buffer that is not there is reachable.
-bool describe_buffer(const Call& call, const Blocks& blocks, Buffer* buffer, mem::Location* near) {
-  if (blocks.none()) return true;
-  if (!has_whole(blocks)) return false;
-  const View& view = blocks.all();
-  if (view.packed == 0) return true;
-  if (!view.where.is_device() || !view.contiguous) return false;
-  *near = view.where;
-  buffer->address = reinterpret_cast<std::uintptr_t>(view.data());
-  buffer->bytes = view.packed;
-  for (int rank = 0; rank < call.size(); ++rank) {
-    if (rank != call.rank() && !mem::cuda::export_to(call.comm->peer_proc(rank), view.where, &buffer->allocation).ok())
-      return false;
-  }
-  return true;
+// Of another process only once its cell has arrived.
+Offer& offer_of(const Call& call, int rank) noexcept {
+  return *reinterpret_cast<Offer*>(shared::cell_of(call, rank).room);
 }
 
 struct DataFinal {
-  mem::cuda::Fence& fence;
-  bool operator()() { return fence.passed(); }
+  std::vector<mem::cuda::Fence>& fences;
+  bool operator()() {
+    for (mem::cuda::Fence& fence : fences) {
+      if (!fence.passed()) return false;
+    }
+    return true;
+  }
 };
 
 struct WorkDone {
@@ -44,10 +34,16 @@ struct WorkDone {
   Status status = kOk;
   bool operator()() {
     bool done = false;
-    status = work.poll(&done);
+    const Status now = work.poll(&done);
+    if (status.ok()) status = now;
     return done;
   }
 };
+
+// Control::device_trial: the operation, and what came of it.
+constexpr std::uint64_t trial_word(std::uint64_t ticket, bool mapped) noexcept {
+  return (ticket + 1) * 2 + (mapped ? 1 : 0);
+}
 
 struct EverybodyTried {
   const Call& call;
@@ -56,8 +52,8 @@ struct EverybodyTried {
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
       const std::uint64_t result = call.area->control(next).device_trial.value.load(std::memory_order_acquire);
-      if (result == 0) return false;
-      mapped = mapped && result == 1;
+      if (result < trial_word(call.ticket, false)) return false;
+      mapped = mapped && result == trial_word(call.ticket, true);
     }
     return true;
   }
@@ -76,77 +72,125 @@ struct EverybodyDone {
 
 }  // namespace
 
-Buffers Members::describe(const Call& call) {
-  Buffers own;
-  near_ = {};
-  bool reachable = call.size() <= layout::cuda::kMaxReduceSides && knobs().cuda_ipc != CudaIpcChoice::kOff &&
-                   call.operation != Operation::kBarrier && describe_buffer(call, call.send, &own.send, &near_) &&
-                   describe_buffer(call, call.recv, &own.recv, &near_) && near_.is_device();
-  if (reachable && call.op != nullptr) {
-    const layout::Datatype& type = *contribution(call).type;
-    reachable = type.one_run() && layout::cuda::PeerWork::can_reduce(near_, *call.op, type);
-  }
-  if (call.send.none()) own.send = own.recv;
-  own.reachable = reachable ? 1 : 0;
-  return own;
-}
-
 Task Members::exchange(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  const Buffers own = describe(call);
-  if (own.reachable != 0) {
-    // Without a context of the device the work itself says so.
-    (void)fence_.set(near_);
-    DataFinal final{fence_};
+  Offer& own = offer_of(call, call.rank());
+  describe(call, own);
+  fences_.clear();
+  if (own.has(Offer::kReachable)) {
+    for (const mem::Location& where : contexts_) {
+      // Without a context of the device the work itself says so.
+      (void)fences_.emplace_back().set(where);
+    }
+    DataFinal final{fences_};
     HR_CO_UNTIL(call, final);
   }
-  std::memcpy(shared::own_cell(call).data(sizeof own), &own, sizeof own);
-  shared::publish(call, sizeof own);
+  shared::publish(call, own.length());
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
-  agreed_ = true;
-  all_.resize(static_cast<std::size_t>(call.size()));
+  std::uint32_t any = 0;
+  std::uint32_t all = ~std::uint32_t{0};
   for (int rank = 0; rank < call.size(); ++rank) {
-    Buffers& member = all_[static_cast<std::size_t>(rank)];
-    std::memcpy(&member, shared::cell_of(call, rank).data(sizeof member), sizeof member);
-    agreed_ = agreed_ && member.reachable != 0;
+    const std::uint32_t flags = offer_of(call, rank).flags;
+    any |= flags;
+    all &= flags;
   }
-  if (agreed_ && trial_ == Trial::kNotYet) {
-    Task trying = try_mappings(call);
-    HR_CO_TRY(co_await trying);
+  agreed_ = (all & Offer::kReachable) != 0 && ((any & Offer::kTyped) == 0 || (all & Offer::kKernels) != 0);
+  if (agreed_ && (any & Offer::kUnproven) != 0) {
+    if ((any & Offer::kMoved) != 0 || proven_.size() > kMostProven) proven_.clear();
+    Task proving = prove(call);
+    HR_CO_TRY(co_await proving);
   }
-  agreed_ = agreed_ && trial_ == Trial::kPassed;
   co_return kOk;
 }
 
-Task Members::try_mappings(const Call& call) {
-  bool mapped = true;
-  for (int rank = 0; rank < call.size() && mapped; ++rank) {
-    Reach unused;
-    mapped = reach(call, rank, &unused).ok();
-  }
-  mappings_.release();
-  call.area->control(call.rank()).device_trial.value.store(mapped ? 1 : 2, std::memory_order_release);
+Task Members::prove(const Call& call) {
+  const bool mapped = map_everything(call);
+  call.area->control(call.rank()).device_trial.value.store(trial_word(call.ticket, mapped), std::memory_order_release);
   EverybodyTried everybody{call};
   HR_CO_UNTIL(call, everybody);
-  trial_ = everybody.mapped ? Trial::kPassed : Trial::kFailed;
+  agreed_ = everybody.mapped;
+  if (!agreed_) {
+    proven_.clear();
+    proven_place_ = {};
+    proven_near_ = {};
+    co_return kOk;
+  }
+  const Offer& own = offer_of(call, call.rank());
+  for (std::uint32_t i = 0; i < own.allocation_count; ++i) {
+    const std::uint64_t id = own.allocations[i].id;
+    if (std::find(proven_.begin(), proven_.end(), id) == proven_.end()) proven_.push_back(id);
+  }
+  if (near_.is_device()) {
+    proven_near_ = near_;
+    proven_place_ = place_;
+  }
   co_return kOk;
+}
+
+// A process without data here maps from where it was before; one that was nowhere will prove everything when it is
+// somewhere.
+bool Members::map_everything(const Call& call) {
+  if (!near_.is_device()) near_ = proven_near_;
+  bool mapped = true;
+  for (int rank = 0; rank < call.size() && near_.is_device(); ++rank) {
+    for (std::uint32_t i = 0; rank != call.rank() && i < offer_of(call, rank).allocation_count && mapped; ++i) {
+      std::uint64_t unused = 0;
+      mapped = map(call, rank, i, &unused).ok();
+    }
+  }
+  mappings_.release();
+  return mapped;
+}
+
+Status Members::map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by) {
+  *moved_by = 0;
+  if (rank == call.rank()) return kOk;
+  return mappings_.map(near_, call.comm->peer_proc(rank), offer_of(call, rank).allocations[allocation], moved_by);
 }
 
 Status Members::reach(const Call& call, int rank, Reach* reach) {
-  const Buffers& member = all_[static_cast<std::size_t>(rank)];
-  *reach = {member.send.address, member.recv.address};
-  if (rank == call.rank()) return kOk;
-  const int proc = call.comm->peer_proc(rank);
-  if (member.send.bytes != 0) {
-    HR_TRY(mappings_.map(near_, proc, member.send.allocation, member.send.address, &reach->send));
+  const Offer& offer = offer_of(call, rank);
+  std::uint64_t moved_by = 0;
+  if (offer.send.bytes != 0) {
+    HR_TRY(map(call, rank, offer.send.allocation, &moved_by));
+    reach->send = offer.send.address + moved_by;
   }
-  if (member.recv.bytes != 0) {
-    HR_TRY(mappings_.map(near_, proc, member.recv.allocation, member.recv.address, &reach->recv));
+  if (offer.recv.bytes != 0) {
+    HR_TRY(map(call, rank, offer.recv.allocation, &moved_by));
+    reach->recv = offer.recv.address + moved_by;
   }
   return kOk;
+}
+
+Status Members::fetch(const Call& call) {
+  moves_.clear();
+  for (const Taken& taken : taken_) {
+    const int source = taken.name.source;
+    const Piece* piece = find_piece(offer_of(call, source), taken.name, call.rank());
+    if (piece == nullptr) {
+      return fail(Errc::kTopology, "%s: rank %d does not send as many blocks to this process as it receives",
+                  name(call.operation), source);
+    }
+    if (piece->bytes > taken.to.packed) {
+      return fail(Errc::kTruncate, "%s: rank %d gives %llu bytes where this process has room for %zu",
+                  name(call.operation), source, static_cast<unsigned long long>(piece->bytes), taken.to.packed);
+    }
+    if (piece->bytes == 0) continue;
+    layout::cuda::PeerWork::Move move{piece->side, taken.to, piece->bytes};
+    std::uint64_t moved_by = 0;
+    HR_TRY(map(call, source, piece->allocation, &moved_by));
+    move.from.address += moved_by;
+    if (piece->list != Piece::kNoList) {
+      HR_TRY(map(call, source, piece->list, &moved_by));
+      move.from.blocks += moved_by;
+      move.from.index += moved_by;
+    }
+    moves_.push_back(move);
+  }
+  return work_.move(near_, moves_);
 }
 
 Task Members::finish(const Call& call, Status status) {
@@ -160,6 +204,7 @@ Task Members::finish(const Call& call, Status status) {
 }
 
 Task Members::carry_out(const Call& call, Status (*start)(const Call&, Members&)) {
+  add(Statistic::coll_device);
   Members& members = call.area->members();
   const Status started = start(call, members);
   Task finishing = members.finish(call, started);

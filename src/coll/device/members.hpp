@@ -1,54 +1,43 @@
 // Members: the device buffers of all processes of a collective, as this process's GPU reaches them.
 //
 // Device collectives move data by GPUs and everything else by the host: the processes tell one another in their cells
-// (shared/area.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers, and a
-// word of each process says when its GPU is done. No kernel ever waits for another one, so that any number of
-// processes may share a GPU.
+// (offer.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers, and a word of
+// each process says when its GPU is done. No kernel ever waits for another one, so that any number of processes may
+// share a GPU.
 //
 // Whether an operation may go this way must be agreed upon, since a process may pass host memory where another one
-// passes device memory. A process that passes device memory says so once (Area::want_devices()); from some ticket on
-// that all agree upon, every collective of the communicator begins with the exchange of a Buffers record, and
-// the device algorithms are chosen when all of them say `reachable`.
+// passes device memory. From some ticket on that all agree upon (Area::device_mode()), every collective of the
+// communicator begins with the exchange of offers, and a device algorithm is chosen when all of them are reachable.
+// Where some offer holds memory that has not been proven, all try to map everything, and agree upon what came of it.
 //
 // Owner: the Area; one operation at a time, in its turn. Threads: library lock.
 #pragma once
 
 #include <vector>
 
-#include "coll/call.hpp"
+#include "coll/device/offer.hpp"
+#include "coll/device/pieces.hpp"
 #include "layout/cuda/peer_work.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::coll::device {
 
-// One buffer of one process, for the others.
-struct Buffer {
-  mem::cuda::Export allocation;
-  std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // 0: the operation does not use it here
-};
-
-// What a process publishes.
-struct Buffers {
-  std::uint64_t reachable = 0;  // both buffers are contiguous device memory that others can map
-  Buffer send;                  // in place: as recv
-  Buffer recv;
-};
-
 class Members {
  public:
-  // This process's record, and everybody's after that. True for all or for none: agreed().
+  // This process's offer, and everybody's after that. True for all or for none: agreed().
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
 
-  // Where this process's GPU finds a member's buffer. The operation has agreed().
+  // --- of an operation that has agreed ---
+  // Where this process's GPU finds a member's buffers (those that it has); reductions.
   struct Reach {
     mem::cuda::DeviceAddress send = 0;
     mem::cuda::DeviceAddress recv = 0;
   };
-  // Maps a member's buffers (those that it has).
   Status reach(const Call& call, int rank, Reach* reach);
+  // Starts fetching all that this process takes.
+  Status fetch(const Call& call);
 
   // Memory on this process's device: where its work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
@@ -61,18 +50,46 @@ class Members {
   static p2p::Task carry_out(const Call& call, Status (*start)(const Call& call, Members& members));
 
  private:
-  Buffers describe(const Call& call);
+  struct Taken {
+    PieceName name;
+    layout::View to;
+  };
+  // A context that mappings belong to.
+  struct Place {
+    mem::cuda::ContextHandle context = nullptr;
+    std::uint64_t id = 0;
+    bool operator==(const Place&) const = default;
+  };
 
-  // Whether everybody can map everybody's memory: tried once, by the first operation that might.
-  enum class Trial : std::uint8_t { kNotYet, kPassed, kFailed } trial_ = Trial::kNotYet;
-  p2p::Task try_mappings(const Call& call);
+  // --- what this process offers (describe.cpp). False, or an error: others cannot reach it ---
+  void describe(const Call& call, Offer& offer);
+  Status describe_operands(const Call& call, Offer& offer);
+  Status describe_buffer(const Call& call, const Blocks& blocks, Offer& offer, Buffer* buffer);
+  Status describe_pieces(const Call& call, Offer& offer);
+  Status give(const Call& call, const Blocks& blocks, int block, int reader, Offer& offer);
+  Status take(const Blocks& blocks, int block, const PieceName& name, Offer& offer);
+  Status use(const layout::View& view);
+  Status add_allocation(const Call& call, const mem::Location& where, Offer& offer, std::uint32_t* index);
+  bool proven(const Offer& offer) const;
+
+  // --- everybody maps everything, in an operation where something is unproven ---
+  p2p::Task prove(const Call& call);
+  bool map_everything(const Call& call);
+  Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
   bool agreed_ = false;
   mem::Location near_;
-  std::vector<Buffers> all_;
-  mem::cuda::Fence fence_;
+  Place place_;
+  std::vector<Taken> taken_;
+  std::vector<mem::Location> contexts_;  // of all data of this process: one of each
+  std::vector<mem::cuda::Fence> fences_;
+  std::vector<layout::cuda::PeerWork::Move> moves_;
   layout::cuda::PeerMappings mappings_;
   layout::cuda::PeerWork work_;
+  // Allocations of this process that all others have mapped, from where each was then; and where this process was.
+  std::vector<std::uint64_t> proven_;
+  mem::Location proven_near_;
+  Place proven_place_;
 };
 
 }  // namespace hr::coll::device

@@ -11,9 +11,9 @@ using device::Members;
 
 Status start(const Call& call, Members& members) {
   const View& result = call.recv.all();
-  const Count count = call.recv.count(call.rank());
+  const Count count = result.count;
   Count first = 0;
-  for (int rank = 0; rank < call.rank(); ++rank) first += call.recv.count(rank);
+  for (int rank = 0; rank < call.rank(); ++rank) first += call.send.count(rank);
   layout::cuda::Reduction reduction;
   reduction.count = count;
   const auto before = static_cast<std::uint64_t>(first * result.type->extent());

@@ -29,21 +29,12 @@ bool failure_noted = false;
 class State final : public comm::CollectiveState {
  public:
   explicit State(const comm::Communicator& comm)
-      : first_tag_(usable(comm) ? knobs().coll_shared_after : kNever), area_(comm) {}
+      : first_tag_(can_share(comm) ? knobs().coll_shared_after : kNever), area_(comm) {}
   [[nodiscard]] Area* area_at(int tag) noexcept {
     return tag >= first_tag_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr;
   }
 
  private:
-  static bool usable(const comm::Communicator& comm) {
-    if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
-    const std::vector<int>& node = boot::identity().node_of_rank;
-    const std::span<const int> procs = comm.local_->procs();
-    return std::all_of(procs.begin(), procs.end(), [&](int proc) {
-      return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
-    });
-  }
-
   static constexpr int kNever = std::numeric_limits<int>::max();
   int first_tag_;
   Area area_;
@@ -64,8 +55,9 @@ bool opened(Status status) {
 
 }  // namespace
 
-Area::Area(const comm::Communicator& comm)
+Area::Area(const comm::Communicator& comm, int tag)
     : comm_(comm),
+      tag_(tag),
       rank_(comm.rank()),
       size_(comm.size()),
       looks_(p2p::looks_before_progress()),
@@ -100,7 +92,7 @@ Task Area::open(Sharing part) {
   const std::size_t bytes = bytes_of(part);
   const std::span<const int> procs = comm_.local_->procs();
   const comm::Members members{procs.data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
-                              static_cast<int>(part)};
+                              tag_ + static_cast<int>(part)};
   std::uint64_t number = kNoFile;
   if (rank_ == 0) {
     number = files_made++;
@@ -128,6 +120,21 @@ Task Area::open(Sharing part) {
     readable_ = readable != 0;
   }
   co_return kOk;
+}
+
+Task Area::agree(std::uint64_t* facts) {
+  const comm::Members members{comm_.local_->procs().data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
+                              tag_};
+  return comm::and_reduce(members, facts, 1);
+}
+
+bool can_share(const comm::Communicator& comm) {
+  if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
+  const std::vector<int>& node = boot::identity().node_of_rank;
+  const std::span<const int> procs = comm.local_->procs();
+  return std::all_of(procs.begin(), procs.end(), [&](int proc) {
+    return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
+  });
 }
 
 Area* area_for(const Call& call) {

@@ -20,7 +20,10 @@
 // All members take the same decisions: what is open or failed was agreed upon, and an operation chooses its algorithm
 // once its turn has come.
 //
-// Owner: the communicator. Threads: library lock.
+// A persistent operation whose buffers all are on devices has an area of its own, in which its starts draw the tickets:
+// starts of different requests may come in different orders on different processes.
+//
+// Owner: the communicator, or the persistent request. Threads: library lock.
 #pragma once
 
 #include <atomic>
@@ -68,15 +71,18 @@ struct Control {
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
   // Device collectives (device/members.hpp).
-  Word device_done;     // ticket + 1 of the last operation that its GPU is done with
-  Word device_trial;    // 1: it can map everybody's memory, 2: it cannot
-  Word devices_wanted;  // of rank 0, written by anyone: 1
-  Word devices_from;    // of rank 0: the first ticket of device mode; 0: not yet
+  Word device_done;   // ticket + 1 of the last operation that its GPU is done with
+  Word device_trial;  // what came of the last trial to map everybody's memory (device/members.cpp)
+  Word device_mode;   // of rank 0: device_mode.cpp
+  Word device_turn;   // ticket + 1 of the last turn in which it looked at that word; 0: before it was wanted
 };
 
 class Area {
  public:
-  explicit Area(const comm::Communicator& comm);
+  // `tag`: of the messages by which members open parts and agree; the same on all, of no other area of the
+  // communicator, a multiple of kTags.
+  static constexpr int kTags = 4;
+  explicit Area(const comm::Communicator& comm, int tag = 0);
   ~Area();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -99,23 +105,17 @@ class Area {
   // How often to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
-  // --- device mode (device/members.hpp) ---
-  // This process passes device memory. Cells are open.
-  void want_devices() noexcept {
-    if (control(0).devices_wanted.value.load(std::memory_order_relaxed) == 0) [[unlikely]]
-      control(0).devices_wanted.value.store(1, std::memory_order_relaxed);
+  // --- device mode (device/members.hpp; how it begins: device_mode.cpp). Cells are open ---
+  // This process passes device memory.
+  void want_devices() noexcept;
+  [[nodiscard]] bool devices_wanted() const noexcept {
+    return control(0).device_mode.value.load(std::memory_order_acquire) != 0;
   }
-  // Called by everyone in its turn of an operation that nobody leaves before rank 0 has entered it (`synchronizes`).
-  // Rank 0 then lets the mode begin with the next operation: what it writes here happens before anyone's end of this
-  // one. True when this operation is in device mode.
-  bool device_mode(std::uint64_t ticket, bool synchronizes) noexcept {
-    std::atomic<std::uint64_t>& from = control(0).devices_from.value;
-    const std::uint64_t first = from.load(std::memory_order_acquire);
-    if (first != 0) [[unlikely]]
-      return ticket >= first;
-    if (rank_ == 0 && synchronizes && control(0).devices_wanted.value.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      from.store(ticket + 1, std::memory_order_release);
-    return false;
+  // Called by everyone in its turn of every operation; the same answer for all, also when asked again.
+  bool device_mode(std::uint64_t ticket) noexcept {
+    if (!devices_wanted()) [[likely]]
+      return false;
+    return decide_device_mode(ticket);
   }
   [[nodiscard]] device::Members& members() noexcept;
 
@@ -127,6 +127,8 @@ class Area {
   }
   // Makes or joins a part; all members at the same ticket. Success does not mean that there is one: sharing().
   p2p::Task open(Sharing part);
+  // *facts becomes what all members say; by messages.
+  p2p::Task agree(std::uint64_t* facts);
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
@@ -164,10 +166,13 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
+  bool decide_device_mode(std::uint64_t ticket) noexcept;
+  bool latest_turn(std::uint64_t* turn) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
 
   const comm::Communicator& comm_;
+  int tag_;
   int rank_;
   int size_;
   unsigned looks_;
@@ -187,6 +192,9 @@ class Area {
   SharedFile slot_file_;
   std::unique_ptr<device::Members> members_;  // made at first use
 };
+
+// All processes of the communicator are on one node, there are several, and they may share memory.
+[[nodiscard]] bool can_share(const comm::Communicator& comm);
 
 // The communicator's area when this operation is to have a place in its sequence: nullptr for communicators of one
 // process, of several nodes or of two groups, for their first few collectives (knob coll_shared_after), for persistent

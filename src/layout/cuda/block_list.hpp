@@ -13,7 +13,7 @@
 
 #include "base/status.hpp"
 #include "layout/canonical.hpp"
-#include "mem/cuda/context.hpp"
+#include "mem/cuda/device_buffer.hpp"
 
 namespace hr::layout::cuda {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "mem/cuda/context.hpp"
+#include "mem/cuda/device_buffer.hpp"
 
 namespace hr::layout::cuda {
 namespace {

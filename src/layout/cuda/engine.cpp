@@ -7,7 +7,7 @@
 #include "layout/cuda/by_copy_engine.hpp"
 #include "layout/cuda/local_copy.hpp"
 #include "layout/cuda/side.hpp"
-#include "mem/cuda/context.hpp"
+#include "mem/cuda/device_buffer.hpp"
 
 namespace hr::layout::cuda {
 namespace {

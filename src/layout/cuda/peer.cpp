@@ -1,5 +1,8 @@
 #include "layout/cuda/peer.hpp"
 
+#include "layout/cuda/peer_side.hpp"
+#include "layout/cuda/pitched.hpp"
+
 namespace hr::layout::cuda {
 
 using mem::cuda::Context;
@@ -14,14 +17,9 @@ Status announce(const View& view, int process, PeerView* announced) {
     announced->address = reinterpret_cast<std::uintptr_t>(view.data());
     return kOk;
   }
-  Context* context = nullptr;
-  HR_TRY(Context::of(view.where, &context));
-  Current current(*context);
-  HR_TRY(current.status());
-  HR_TRY(side_of(view, *context, &announced->side));
-  if (announced->side.blocks == 0) return kOk;
   mem::Location list;
-  HR_TRY(mem::classify(reinterpret_cast<const void*>(announced->side.blocks), &list));
+  HR_TRY(side_for_peers(view, &announced->side, &list));
+  if (list.id == 0) return kOk;
   return mem::cuda::export_to(process, list, &announced->list);
 }
 
@@ -48,18 +46,20 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
 }
 
 Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
-  mem::cuda::StreamHandle stream = context.stream();
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context.lane(process_, &stream));
   if (source_.linear() && to.contiguous) {
-    HR_TRY(context.lane(process_, &stream));
     HR_CUDA(context.device(), copy_async, (reinterpret_cast<std::uintptr_t>(to.data()), source_.address, bytes, stream),
             "%zu bytes from rank %d to %p", bytes, process_, static_cast<void*>(to.data()));
-  } else {
-    SideShape target;
-    HR_TRY(side_of(to, context, &target));
-    bool launched = false;
-    HR_TRY(launch_copy(context, stream, source_, target, 0, bytes, &launched));
+    return ticket_.record(context, stream);
   }
-  return ticket_.record(context, stream);
+  SideShape target;
+  HR_TRY(side_of(to, context, &target));
+  bool started = false;
+  HR_TRY(start_pitched(context, stream, source_, target, bytes, &started));
+  if (started) return ticket_.record(context, stream);
+  HR_TRY(launch_copy(context, context.stream(), source_, target, 0, bytes, &started));
+  return ticket_.record(context, context.stream());
 }
 
 Status PeerCopy::prepare(const PeerView& from, int process, const View& to) {

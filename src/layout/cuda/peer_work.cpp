@@ -1,13 +1,16 @@
 #include "layout/cuda/peer_work.hpp"
 
+#include "base/knobs.hpp"
+#include "layout/cuda/copy_batch.hpp"
+#include "layout/cuda/pitched.hpp"
+
 namespace hr::layout::cuda {
 
 using mem::cuda::Context;
 using mem::cuda::Current;
-using mem::cuda::DeviceAddress;
 
 Status PeerMappings::map(const mem::Location& near, int process, const mem::cuda::Export& allocation,
-                         std::uint64_t address, DeviceAddress* mapped) {
+                         std::uint64_t* moved_by) {
   Context* context = nullptr;
   HR_TRY(Context::of(near, &context));
   Current current(*context);
@@ -15,7 +18,7 @@ Status PeerMappings::map(const mem::Location& near, int process, const mem::cuda
   mem::cuda::Mapping* mapping = nullptr;
   HR_TRY(mem::cuda::map_import(*context, process, allocation, &mapping));
   pinned_.push_back(mapping);
-  *mapped = mem::cuda::base_of(*mapping) + (address - allocation.base);
+  *moved_by = mem::cuda::base_of(*mapping) - allocation.base;
   return kOk;
 }
 
@@ -24,16 +27,57 @@ void PeerMappings::release() noexcept {
   pinned_.clear();
 }
 
-Status PeerWork::copy(const mem::Location& near, int lane, DeviceAddress to, DeviceAddress from, std::size_t bytes) {
-  if (bytes == 0) return kOk;
+Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&used)[kLanes]) {
+  // A kernel that reads a peer takes longer than a copy: it pays from the third piece on.
+  constexpr std::size_t kFew = 2;
+  const bool engine_only = moves.size() <= kFew || !has_copy_kernels(context);
+  const auto by_engine = [&](const Move& move) {
+    return move.from.linear() && move.to.contiguous && (engine_only || move.bytes >= knobs().cuda_batch_bytes);
+  };
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context.lane(0, &stream));
+  CopyBatch batch(context, stream);
+  for (const Move& move : moves) {
+    if (by_engine(move)) continue;
+    SideShape to;
+    HR_TRY(side_of(move.to, context, &to));
+    used[0] = true;
+    bool started = false;
+    if (moves.size() <= kFew) HR_TRY(start_pitched(context, stream, move.from, to, move.bytes, &started));
+    if (!started) HR_TRY(batch.add(move.from, to, move.bytes));
+  }
+  HR_TRY(batch.launch());
+  int lane = used[0] ? 1 : 0;
+  for (const Move& move : moves) {
+    if (!by_engine(move) || move.bytes == 0) continue;
+    HR_TRY(context.lane(lane, &stream));
+    used[lane] = true;
+    HR_CUDA(context.device(), copy_async,
+            (reinterpret_cast<std::uintptr_t>(move.to.data()), move.from.address, move.bytes, stream),
+            "%zu bytes from %#llx to %p", move.bytes, static_cast<unsigned long long>(move.from.address),
+            static_cast<void*>(move.to.data()));
+    lane = (lane + 1) % kLanes;
+  }
+  return kOk;
+}
+
+Status PeerWork::move(const mem::Location& near, std::span<const Move> moves) {
+  if (moves.empty()) return kOk;
   Context* context = nullptr;
   HR_TRY(Context::of(near, &context));
-  Current current(*context);
+  const Current current(*context);
   HR_TRY(current.status());
-  mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context->lane(lane % kLanes, &stream));
-  HR_CUDA(context->device(), copy_async, (to, from, bytes, stream), "%zu bytes from %#llx to %#llx", bytes, from, to);
-  return tickets_[lane % kLanes].record(*context, stream);
+  bool used[kLanes] = {};
+  Status status = start(*context, moves, used);
+  // Also what was started before a failure must end before anybody goes on.
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!used[lane]) continue;
+    mem::cuda::StreamHandle stream = nullptr;
+    Status recorded = context->lane(lane, &stream);
+    if (recorded.ok()) recorded = tickets_[lane].record(*context, stream);
+    if (status.ok()) status = recorded;
+  }
+  return status;
 }
 
 Status PeerWork::reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction) {

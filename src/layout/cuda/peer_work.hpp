@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/status.hpp"
 #include "layout/cuda/reduce.hpp"
+#include "layout/cuda/side.hpp"
+#include "layout/view.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/ticket.hpp"
 
@@ -22,23 +25,26 @@ class PeerMappings {
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
 
-  // *mapped: where this process's GPU finds what lies at `address` in an allocation of `process`.
+  // *moved_by: what to add to an address in an allocation of `process` to get where this process's GPU finds it.
   // MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped.
-  Status map(const mem::Location& near, int process, const mem::cuda::Export& allocation, std::uint64_t address,
-             mem::cuda::DeviceAddress* mapped);
+  Status map(const mem::Location& near, int process, const mem::cuda::Export& allocation, std::uint64_t* moved_by);
   void release() noexcept;
 
  private:
   std::vector<mem::cuda::Mapping*> pinned_;
 };
 
-// Work given to streams of the context of `near`, to be polled. Copies on different lanes run side by side.
+// Work given to streams of the context of `near`, to be polled.
 class PeerWork {
  public:
-  static constexpr int kLanes = mem::cuda::Context::kLanes;
-
-  Status copy(const mem::Location& near, int lane, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from,
-              std::size_t bytes);
+  // One piece: the first `bytes` packed bytes of a side that `near` reaches, into a view on `near`.
+  struct Move {
+    SideShape from;
+    View to;
+    std::size_t bytes = 0;
+  };
+  // Few launches: long contiguous pieces go by copy engine, and so do one or two alone; the others share kernels.
+  Status move(const mem::Location& near, std::span<const Move> moves);
   // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, where there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // Has kernels for reduce() at all.
@@ -48,6 +54,10 @@ class PeerWork {
   Status poll(bool* done);
 
  private:
+  // Copies on different lanes run side by side.
+  static constexpr int kLanes = mem::cuda::Context::kLanes;
+  Status start(mem::cuda::Context& context, std::span<const Move> moves, bool (&used)[kLanes]);
+
   mem::cuda::Ticket tickets_[kLanes];
 };
 

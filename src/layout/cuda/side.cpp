@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/statistics.hpp"
 #include "layout/canonical.hpp"
 #include "layout/cuda/block_list.hpp"
 
@@ -14,6 +15,7 @@ using kernels::Divisor;
 using kernels::Side;
 
 constexpr std::uint64_t kNarrowElements = std::uint64_t{1} << 31;
+constexpr unsigned kMostBlocks = 1U << 20;  // more than any device has at work
 
 // n / value == (n * multiplier) >> shift for n < 2^31 (the error of the rounded-up multiplier stays below one part
 // in 2^31 of the value).
@@ -108,30 +110,41 @@ bool has_copy_kernels(mem::cuda::Context& context) {
   return context.kernel(kKernels[0].name, &function).ok() && function != nullptr;
 }
 
-Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
-                   const SideShape& to, std::size_t first, std::size_t bytes, bool* launched) {
-  *launched = false;
+kernels::CopyArguments copy_arguments(const SideShape& from, const SideShape& to, std::size_t first,
+                                      std::size_t bytes) noexcept {
   const unsigned width = std::min(from.unit, to.unit);
-  const Kernel& kernel = kKernels[std::countr_zero(width)];
-  mem::cuda::FunctionHandle function = nullptr;
-  HR_TRY(context.kernel(kernel.name, &function));
-  if (function == nullptr) return kOk;
-
   CopyArguments args{};
   args.first = first;
   args.last = first + bytes;
   fill(from, first, width, &args.from);
   fill(to, first, width, &args.to);
+  args.width = static_cast<std::uint16_t>(width);
   if (std::max(from.total, to.total) / width >= kNarrowElements) args.wide = 1;
   const std::uint64_t elements = bytes / width + 2;
-  const std::uint64_t wanted = (elements + kernels::kCopyThreads - 1) / kernels::kCopyThreads;
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(context.multiprocessors()) * 8));
+  const std::uint64_t blocks = (elements + kernels::kCopyThreads - 1) / kernels::kCopyThreads;
+  args.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, kMostBlocks));
+  return args;
+}
+
+unsigned copy_blocks(const mem::cuda::Context& context) noexcept {
+  return std::min(kMostBlocks, static_cast<unsigned>(context.multiprocessors()) * 8);
+}
+
+Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
+                   const SideShape& to, std::size_t first, std::size_t bytes, bool* launched) {
+  *launched = false;
+  CopyArguments args = copy_arguments(from, to, first, bytes);
+  const Kernel& kernel = kKernels[std::countr_zero(unsigned{args.width})];
+  mem::cuda::FunctionHandle function = nullptr;
+  HR_TRY(context.kernel(kernel.name, &function));
+  if (function == nullptr) return kOk;
+  const unsigned blocks = std::min(args.blocks, copy_blocks(context));
   void* parameters[] = {&args};
   HR_CUDA(context.device(), launch,
           (function, blocks, 1, 1, kernels::kCopyThreads, 1, 1, 0, stream, parameters, nullptr), "kernel %s, %zu bytes",
           kernel.name, bytes);
   *launched = true;
+  add(Statistic::cuda_copy_launches);
   return kOk;
 }
 

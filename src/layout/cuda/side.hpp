@@ -48,6 +48,13 @@ SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexc
 // Whether launch_copy() works there. The context must be current.
 [[nodiscard]] bool has_copy_kernels(mem::cuda::Context& context);
 
+// What a kernel is told to move packed bytes [first, first + bytes) from one side to the other; `blocks` are as many as
+// would have an element for every thread.
+[[nodiscard]] kernels::CopyArguments copy_arguments(const SideShape& from, const SideShape& to, std::size_t first,
+                                                    std::size_t bytes) noexcept;
+// Blocks that fill the context's device.
+[[nodiscard]] unsigned copy_blocks(const mem::cuda::Context& context) noexcept;
+
 // Moves packed bytes [first, first + bytes) from one side to the other by one kernel on a stream of the context, which
 // must be current; does not wait. `launched` stays false where the context has no kernels.
 Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,

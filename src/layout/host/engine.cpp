@@ -148,8 +148,16 @@ class Mover {
       // Everything by value: the compiler must assume that a stored byte changes whatever has an address.
       const Count length = layout.uniform;
       std::byte* const pattern = at(base_, origin);
+      const std::int32_t* const offsets = layout.offsets.empty() ? nullptr : layout.offsets.data();
       with_run(static_cast<std::size_t>(length), [=](const auto& run) {
         Packed next = packed;
+        if (offsets != nullptr) {
+          for (const std::int32_t *offset = offsets + first, *end = offsets + last; offset != end; ++offset) {
+            To::one(run, at(pattern, *offset), next);
+            next += length;
+          }
+          return;
+        }
         for (const Block *block = blocks + first, *end = blocks + last; block != end; ++block) {
           To::one(run, at(pattern, block->offset), next);
           next += length;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "mem/cuda/ipc.hpp"
@@ -43,6 +44,19 @@ ContextHandle current_of_device(int device) {
   return handle;
 }
 
+// How long the cheapest driver call takes that changes what a stream will have to do, in ticks (base/turn.hpp).
+std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
+  constexpr int kTries = 16;
+  auto least = ~std::uint64_t{0};
+  (void)driver().event_record(event, stream);
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t begun = ticks();
+    (void)driver().stream_wait_event(stream, event, 0);
+    least = std::min(least, ticks() - begun);
+  }
+  return least;
+}
+
 }  // namespace
 
 Status Context::of(const Location& location, Context** context) {
@@ -72,14 +86,19 @@ bool Context::alive(ContextHandle handle, std::uint64_t id) noexcept {
 }
 
 Status Context::open(ContextHandle handle, int device, Context** context) {
+  const auto known =
+      std::find_if(contexts.begin(), contexts.end(), [&](const auto& entry) { return entry->handle_ == handle; });
+  if (known != contexts.end() && (*known)->alive_turn_ == Turn::number()) {
+    *context = known->get();
+    return kOk;
+  }
   std::uint64_t id = 0;
   if (!current_id(handle, &id)) {
     return fail(Errc::kOther, "the CUDA context %p of device %d has been destroyed", handle, device);
   }
-  const auto known =
-      std::find_if(contexts.begin(), contexts.end(), [&](const auto& entry) { return entry->handle_ == handle; });
   if (known != contexts.end()) {
     if ((*known)->id_ == id) [[likely]] {
+      (*known)->alive_turn_ = Turn::number();
       *context = known->get();
       return kOk;
     }
@@ -92,6 +111,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
     HR_CUDA(device, stream_create, (&made->stream_, kStreamDefault, kHighestPriority), "in context %p", handle);
     HR_CUDA(device, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle);
     (void)driver().device_get_attribute(&made->multiprocessors_, kDeviceMultiprocessorCount, device);
+    Turn::watch(cheapest_call(made->stream_, made->event_) / 4 * 3);
   }
   *context = made.get();
   contexts.push_back(std::move(made));
@@ -265,64 +285,6 @@ Current::Current(const Context& context)
 Current::~Current() {
   ContextHandle popped = nullptr;
   if (status_.ok()) (void)driver().context_pop(&popped);
-}
-
-Status Staging::take(Context& context, std::size_t bytes) {
-  // Powers of two, so that a freed buffer fits the next request of about its size.
-  std::size_t rounded = 65536;
-  while (rounded < bytes) rounded *= 2;
-  context_ = &context;
-  auto& buffers = context.free_buffers_;
-  const auto fits =
-      std::find_if(buffers.begin(), buffers.end(), [&](const auto& free) { return free.bytes >= rounded; });
-  if (fits != buffers.end()) {
-    buffer_ = *fits;
-    context.cached_bytes_ -= buffer_.bytes;
-    buffers.erase(fits);
-    return kOk;
-  }
-  HR_CUDA(context.device(), memory_allocate, (&buffer_.address, rounded), "%zu bytes for staging", rounded);
-  buffer_.bytes = rounded;
-  return kOk;
-}
-
-Staging::~Staging() {
-  if (buffer_.address == 0) return;
-  if (context_->cached_bytes_ + buffer_.bytes <= knobs().cuda_staging_bytes) {
-    context_->cached_bytes_ += buffer_.bytes;
-    context_->free_buffers_.push_back(buffer_);
-  } else {
-    (void)driver().memory_free(buffer_.address);
-  }
-}
-
-Status DeviceBuffer::allocate(Context& context, std::size_t size) {
-  context_ = context.handle();
-  id_ = context.id();
-  HR_CUDA(context.device(), memory_allocate, (&address_, size), "%zu bytes to stay on the device", size);
-  return kOk;
-}
-
-Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size) {
-  HR_TRY(allocate(context, size));
-  HR_CUDA(context.device(), copy_async, (address_, reinterpret_cast<std::uintptr_t>(bytes), size, context.stream()),
-          "%zu bytes from %p to the device", size, bytes);
-  return context.synchronize("a copy to the device");
-}
-
-DeviceBuffer::~DeviceBuffer() {
-  if (address_ == 0 || !Context::alive(context_, id_)) return;
-  if (driver().context_push(context_) != kSuccess) return;
-  (void)driver().memory_free(address_);
-  ContextHandle popped = nullptr;
-  (void)driver().context_pop(&popped);
-}
-
-std::size_t staging_piece() noexcept {
-  // The largest power of two within the bound: a piece then fits a cached buffer exactly.
-  std::size_t piece = 65536;
-  while (piece * 2 <= knobs().cuda_staging_bytes) piece *= 2;
-  return piece;
 }
 
 Status release_contexts() {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "base/turn.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/mem.hpp"
 
@@ -40,6 +41,9 @@ class Context {
   static constexpr int kLanes = 2;
   Status lane(int key, StreamHandle* stream);
 
+  // For Fence: the default stream was found idle, and nothing can have been put on it since (base/turn.hpp).
+  [[nodiscard]] bool idle() const noexcept { return idle_turn_ == Turn::number(); }
+  void set_idle() noexcept { idle_turn_ = Turn::number(); }
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
   // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
   // current.
@@ -106,6 +110,8 @@ class Context {
   std::uint32_t* fence_word_ = nullptr;
   std::uint32_t last_fence_ = 0;
   std::uint32_t looks_at_fence_ = 0;
+  std::uint64_t idle_turn_ = 0;
+  std::uint64_t alive_turn_ = 0;  // was there in this turn
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;
@@ -123,52 +129,6 @@ class Current {
  private:
   Status status_;
 };
-
-// Device memory for staging, from the context's cache and back to it: knob cuda_staging_bytes bounds what stays
-// cached. The work that used it must be done or ordered before the next use on stream().
-class Staging {
- public:
-  Staging() = default;
-  ~Staging();
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
-  // At least `bytes`, aligned to 256. The context must be current here and at destruction.
-  Status take(Context& context, std::size_t bytes);
-  [[nodiscard]] DeviceAddress address() const noexcept { return buffer_.address; }
-
- private:
-  Context* context_ = nullptr;
-  Context::Buffer buffer_;
-};
-
-// Device memory that lives as long as its owner wants, also beyond the context: freed in its context if that is still
-// the same one, else gone with it. Movable.
-class DeviceBuffer {
- public:
-  DeviceBuffer() = default;
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : context_(other.context_), id_(other.id_), address_(std::exchange(other.address_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&&) = delete;
-  ~DeviceBuffer();
-
-  // The context must be current.
-  Status allocate(Context& context, std::size_t size);
-  // Allocates and fills from host memory; the copy is done on return. The context must be current.
-  Status fill(Context& context, const void* bytes, std::size_t size);
-  [[nodiscard]] bool belongs_to(const Context& context) const noexcept {
-    return address_ != 0 && context_ == context.handle() && id_ == context.id();
-  }
-  [[nodiscard]] DeviceAddress address() const noexcept { return address_; }
-
- private:
-  ContextHandle context_ = nullptr;
-  std::uint64_t id_ = 0;
-  DeviceAddress address_ = 0;
-};
-
-// The largest piece that a transfer stages at a time.
-std::size_t staging_piece() noexcept;
 
 // Gives everything back: streams, modules, buffers, retained primary contexts.
 Status release_contexts();

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mem/cuda/context.hpp"
+#include "mem/cuda/device_buffer.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {

@@ -33,6 +33,7 @@ inline constexpr Result kDeinitialized = 4;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kInvalidImage = 200;
+inline constexpr Result kAlreadyMapped = 208;
 inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kNotReady = 600;
 inline constexpr Result kHostAlreadyRegistered = 712;
@@ -49,6 +50,7 @@ inline constexpr int kAttributeMapped = 13;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr unsigned kMemoryTypeDevice = 2;
+inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address says it
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDeviceConcurrentManagedAccess = 89;
@@ -61,6 +63,23 @@ inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
 inline constexpr unsigned kHostRegisterDeviceMap = 2;
 inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{1}); }
+
+// CUDA_MEMCPY2D: `height` rows of `width` bytes.
+struct PitchedCopy {
+  std::size_t source_x = 0, source_y = 0;
+  unsigned source_type = kMemoryTypeUnified;
+  const void* source_host = nullptr;
+  DeviceAddress source = 0;
+  void* source_array = nullptr;
+  std::size_t source_pitch = 0;
+  std::size_t target_x = 0, target_y = 0;
+  unsigned target_type = kMemoryTypeUnified;
+  void* target_host = nullptr;
+  DeviceAddress target = 0;
+  void* target_array = nullptr;
+  std::size_t target_pitch = 0;
+  std::size_t width = 0, height = 0;
+};
 
 // X(member, symbol, parameters): every function returns a Result.
 #define HR_CUDA_FUNCTIONS(X)                                                                                     \
@@ -83,6 +102,7 @@ inline StreamHandle legacy_stream() noexcept { return reinterpret_cast<StreamHan
   X(memory_allocate, cuMemAlloc_v2, (DeviceAddress*, std::size_t))                                               \
   X(memory_free, cuMemFree_v2, (DeviceAddress))                                                                  \
   X(copy_async, cuMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, StreamHandle))                \
+  X(copy_pitched_async, cuMemcpy2DAsync_v2, (const PitchedCopy*, StreamHandle))                                  \
   X(copy_peer_async, cuMemcpyPeerAsync,                                                                          \
     (DeviceAddress to, ContextHandle, DeviceAddress from, ContextHandle, std::size_t, StreamHandle))             \
   X(stream_create, cuStreamCreateWithPriority, (StreamHandle*, unsigned flags, int priority))                    \

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "base/status.hpp"
+#include "mem/cuda/device_buffer.hpp"
 #include "mem/cuda/ipc.hpp"
 
 namespace hr::mem::cuda {

@@ -12,12 +12,23 @@ constexpr double kAskingSeconds = 20e-6;
 
 Fence::State Fence::look(Context& context) {
   if (state_ == State::kWritten) return context.fence_passed(number_) ? State::kPassed : State::kWritten;
+  if (context.idle()) return State::kPassed;
   const Current current(context);
-  if (!current.status().ok() || driver().stream_query(legacy_stream()) != kNotReady) return State::kPassed;
+  if (!current.status().ok()) return State::kPassed;
+  if (const Result result = driver().stream_query(legacy_stream()); result != kNotReady) {
+    if (result == kSuccess) context.set_idle();
+    return State::kPassed;
+  }
   if (now_seconds() < asking_until_) return State::kAsking;
   bool written = false;
   if (!context.set_fence(&written, &number_).ok() || !written) return State::kPassed;
   return State::kWritten;
+}
+
+bool Fence::needless(const Location& where) {
+  if (knobs().default_stream == DefaultStreamChoice::kIgnore) return true;
+  Context* context = nullptr;
+  return Context::of(where, &context).ok() && context->idle();
 }
 
 Status Fence::set(const Location& where) {

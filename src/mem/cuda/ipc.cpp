@@ -6,6 +6,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 
 namespace hr::mem::cuda {
 
@@ -15,6 +16,7 @@ struct Mapping {
   int process = -1;
   std::uint64_t id = 0;
   DeviceAddress base = 0;
+  std::uint64_t bytes = 0;
   std::uint64_t used = 0;  // order of use, for eviction
   int pins = 0;
   bool revoked = false;
@@ -29,6 +31,7 @@ struct Exported {
 
 // A handful of live allocations carry a program's messages: searched in order, the last used first.
 std::vector<Exported> exports;
+ExportKeeper export_keeper;
 std::vector<std::unique_ptr<Mapping>> mappings;
 std::uint64_t uses = 0;
 
@@ -61,6 +64,8 @@ void close_if(const Predicate& predicate) {
   std::erase_if(mappings, [&](const std::unique_ptr<Mapping>& mapping) {
     if (mapping->pins != 0 || !predicate(*mapping)) return false;
     close(*mapping);
+    subtract(Statistic::cuda_ipc_mappings);
+    subtract(Statistic::cuda_ipc_mapped_bytes, mapping->bytes);
     return true;
   });
 }
@@ -74,6 +79,7 @@ void make_room() {
     }
     if (oldest == nullptr) return;  // all in use: the bound gives way for as long as they are
     close_if([&](const Mapping& mapping) { return &mapping == oldest; });
+    add(Statistic::cuda_ipc_evictions);
   }
 }
 
@@ -103,11 +109,13 @@ Status export_to(int process, const Location& where, Export* out) {
   auto known =
       std::find_if(exports.begin(), exports.end(), [&](const Exported& each) { return each.data.id == where.id; });
   if (known == exports.end()) {
+    sweep_exports();
     Export made{where.id, where.base, where.bytes, {}};
     if (const Result result = driver().ipc_get_handle(&made.handle, where.base); result != kSuccess) {
       return fail(Errc::kUnsupportedOperation, "cuIpcGetMemHandle for %#zx: %s", static_cast<std::size_t>(where.base),
                   error_text(result).name);
     }
+    if (exports.empty() && export_keeper.begin != nullptr) export_keeper.begin();
     exports.push_back({made, {}});
     known = std::prev(exports.end());
   }
@@ -118,7 +126,9 @@ Status export_to(int process, const Location& where, Export* out) {
   return kOk;
 }
 
-void sweep_exports(Revoke revoke) {
+void set_export_keeper(const ExportKeeper& keeper) noexcept { export_keeper = keeper; }
+
+void sweep_exports() {
   for (std::size_t i = 0; i < exports.size();) {
     if (!gone(exports[i])) {
       ++i;
@@ -126,7 +136,8 @@ void sweep_exports(Revoke revoke) {
     }
     const Exported dead = std::move(exports[i]);
     exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const int process : dead.processes) revoke(process, dead.data.id);
+    if (export_keeper.revoke == nullptr) continue;
+    for (const int process : dead.processes) export_keeper.revoke(process, dead.data.id);
   }
 }
 
@@ -140,6 +151,7 @@ Status map_import(Context& context, int process, const Export& what, Mapping** m
         each->context_id == context.id() && !each->revoked) {
       each->used = ++uses;
       ++each->pins;
+      add(Statistic::cuda_ipc_hits);
       *mapping = each.get();
       return kOk;
     }
@@ -153,12 +165,23 @@ Status map_import(Context& context, int process, const Export& what, Mapping** m
   made->context_id = context.id();
   made->process = process;
   made->id = what.id;
-  if (const Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
-      result != kSuccess) {
-    return refuse(context, process, result);
+  Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
+  if (result == kAlreadyMapped) {
+    // Small allocations share blocks of memory, and this one's block is mapped for one that has been freed since.
+    close_if([&](const Mapping& each) { return each.process == process && each.context == context.handle(); });
+    result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
   }
+  if (result == kAlreadyMapped) {
+    return fail(Errc::kUnsupportedOperation, "memory beside that of rank %d is in use on CUDA device %d", process,
+                context.device());
+  }
+  if (result != kSuccess) return refuse(context, process, result);
   made->used = ++uses;
   made->pins = 1;
+  made->bytes = what.bytes;
+  add(Statistic::cuda_ipc_misses);
+  add(Statistic::cuda_ipc_mappings);
+  add(Statistic::cuda_ipc_mapped_bytes, what.bytes);
   *mapping = made.get();
   mappings.push_back(std::move(made));
   return kOk;
@@ -172,15 +195,19 @@ void unpin(Mapping* mapping) noexcept {
 
 void revoke_import(int process, std::uint64_t id) noexcept {
   for (const auto& mapping : mappings) {
-    if (mapping->process == process && mapping->id == id) mapping->revoked = true;
+    if (mapping->process != process || mapping->id != id || mapping->revoked) continue;
+    mapping->revoked = true;
+    add(Statistic::cuda_ipc_revocations);
   }
   close_if([](const Mapping& mapping) { return mapping.revoked; });
 }
 
-std::size_t open_mappings() noexcept { return mappings.size(); }
-
 void release_ipc() noexcept {
   close_if([](const Mapping&) { return true; });
+  for (const auto& pinned : mappings) {
+    subtract(Statistic::cuda_ipc_mappings);
+    subtract(Statistic::cuda_ipc_mapped_bytes, pinned->bytes);
+  }
   mappings.clear();
   exports.clear();
   refusals.clear();

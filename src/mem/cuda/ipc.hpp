@@ -30,9 +30,16 @@ struct Export {
 // MPI_ERR_UNSUPPORTED_OPERATION for memory that IPC does not cover.
 Status export_to(int process, const Location& where, Export* out);
 
-// Calls revoke(process, id) for every allocation handed out that is gone by now, and forgets it.
-using Revoke = void (*)(int process, std::uint64_t id);
-void sweep_exports(Revoke revoke);
+// Who looks after what is handed out: told when the first allocation is (from then on sweep_exports() is to be called
+// now and then, until there are no exports any more), and when one that was handed out to `process` has been freed.
+struct ExportKeeper {
+  void (*begin)() = nullptr;
+  void (*revoke)(int process, std::uint64_t id) = nullptr;
+};
+void set_export_keeper(const ExportKeeper& keeper) noexcept;
+// Looks for allocations handed out that are gone by now, tells, and forgets them. So does export_to() before it hands
+// out a new one, which the driver may have put into the same block of memory.
+void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 
 // An opened allocation of another process.
@@ -45,9 +52,6 @@ struct Mapping;
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
 void unpin(Mapping* mapping) noexcept;
 void revoke_import(int process, std::uint64_t id) noexcept;
-
-// Mappings now open, for the performance variable.
-[[nodiscard]] std::size_t open_mappings() noexcept;
 
 // Unmaps everything.
 void release_ipc() noexcept;

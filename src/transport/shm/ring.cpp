@@ -1,16 +1,11 @@
 #include "transport/shm/ring.hpp"
 
-#include <cstring>
-
 namespace hr::transport::shm {
 namespace {
 
 constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
-
-// Laps count from 1: zero, the content of fresh memory, is never a ready sequence.
-constexpr std::uint32_t lap_of(std::uint64_t cell) { return static_cast<std::uint32_t>(cell / kCells + 1); }
 
 // Where a payload of `room` bytes starts when the byte ring has been used up to `next`: never across the end.
 constexpr std::uint64_t place(std::uint64_t next, std::size_t room, std::size_t ring) {
@@ -24,47 +19,32 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
   return round_up(sizeof(RingMemory) + payload_bytes, kPage);
 }
 
-bool Producer::cell_free() noexcept {
-  if (next_cell_ - cells_consumed_ < kCells) [[likely]]
-    return true;
-  cells_consumed_ = memory_->cells_consumed.load(std::memory_order_acquire);
-  return next_cell_ - cells_consumed_ < kCells;
-}
-
 std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
   const std::size_t room = round_up(bytes, kLine);
+  if (settles_) [[unlikely]] {
+    bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
+    if (bytes_consumed_ != next_byte_) return kNone;
+    payload_bytes_ = usable_;
+    settles_ = false;
+  }
   const std::uint64_t at = place(next_byte_, room, payload_bytes_);
+  if (at % payload_bytes_ + room > usable_) [[unlikely]] {
+    wanted_ = at % payload_bytes_ + room;
+    return kNone;
+  }
   if (at + room - bytes_consumed_ > payload_bytes_) [[unlikely]] {
     bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
-    if (at + room - bytes_consumed_ > payload_bytes_) return kNone;
+    // Into an empty ring goes whatever fits it, though the rest of this lap is skipped.
+    if (at + room - bytes_consumed_ > payload_bytes_ && bytes_consumed_ != next_byte_) return kNone;
   }
   return at;
 }
 
-void Producer::publish(Cell& cell) noexcept {
-  cell.sequence.store(lap_of(next_cell_), std::memory_order_release);
-  ++next_cell_;
-}
-
-bool Producer::send(const Header& header, const void* payload, std::size_t bytes) noexcept {
-  if (!cell_free()) [[unlikely]]
-    return false;
-  Cell& cell = memory_->cells[next_cell_ % kCells];
-  if (bytes <= kInlineBytes) {
-    if (bytes == 8) {
-      std::memcpy(cell.data, payload, 8);
-    } else if (bytes != 0) {
-      std::memcpy(cell.data, payload, bytes);
-    }
-  } else {
-    const std::uint64_t at = find_room(bytes);
-    if (at == kNone) return false;
-    std::memcpy(memory_->payload() + at % payload_bytes_, payload, bytes);
-    next_byte_ = at + round_up(bytes, kLine);
-  }
-  cell.bytes = static_cast<std::uint32_t>(bytes);
-  cell.header = header;
-  publish(cell);
+bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
+  std::byte* slot = reserve(bytes);
+  if (slot == nullptr) return false;
+  if (bytes != 0) std::memcpy(slot, payload, bytes);
+  commit(header);
   return true;
 }
 
@@ -78,28 +58,21 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
 
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
-  if (reserved_bytes_ > kInlineBytes) next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
-  cell.bytes = reserved_bytes_;
-  cell.header = header;
-  publish(cell);
+  if (reserved_bytes_ > kInlineBytes) {
+    const Place place{reserved_at_, reserved_at_ % payload_bytes_};
+    std::memcpy(cell.data, &place, sizeof place);
+    next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
+  }
+  publish(cell, header, reserved_bytes_);
 }
 
-void Consumer::take(int from, Deliver deliver) {
-  Cell& cell = *cell_;
+void Consumer::take_long(int from, Deliver deliver) {
+  const Cell& cell = *cell_;
   const std::size_t bytes = cell.bytes;
-  if (bytes <= kInlineBytes) {
-    deliver(from, cell.header, cell.data, bytes);
-  } else {
-    const std::size_t room = round_up(bytes, kLine);
-    const std::uint64_t at = place(next_byte_, room, payload_bytes_);
-    deliver(from, cell.header, memory_->payload() + at % payload_bytes_, bytes);
-    next_byte_ = at + room;
-    memory_->bytes_consumed.store(next_byte_, std::memory_order_release);
-  }
-  ++next_cell_;
-  memory_->cells_consumed.store(next_cell_, std::memory_order_release);
-  lap_ = lap_of(next_cell_);
-  cell_ = &memory_->cells[next_cell_ % kCells];
+  Place place;
+  std::memcpy(&place, cell.data, sizeof place);
+  deliver(from, cell.header, memory_->payload() + place.where, bytes);
+  memory_->bytes_consumed.store(place.at + round_up(bytes, kLine), std::memory_order_release);
 }
 
 }  // namespace hr::transport::shm

@@ -2,8 +2,11 @@
 //
 // Shared part (RingMemory): a ring of 64-byte cells, one cache line each, and a byte ring for payloads that do not
 // fit a cell. A message takes one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64
-// bytes; both sides compute where from the sizes alone. A cell is ready when its sequence equals the lap of its
-// index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// bytes; its cell says where (Place). A cell is ready when its sequence equals the lap of its index, so nothing is ever
+// cleared and stale bytes cannot be mistaken for a message.
+//
+// The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
+// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
@@ -14,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "transport/transport.hpp"
 
@@ -31,6 +35,12 @@ struct alignas(kLine) Cell {
 };
 static_assert(sizeof(Cell) == kLine);
 
+// In the data of a cell whose payload lies in the byte ring.
+struct Place {
+  std::uint64_t at;     // bytes used up before it, ever
+  std::uint64_t where;  // in the byte ring
+};
+
 struct RingMemory {
   // Written by the consumer alone.
   alignas(kLine) std::atomic<std::uint64_t> cells_consumed;
@@ -46,23 +56,67 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
 class Producer {
  public:
-  Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : memory_(memory), payload_bytes_(payload_bytes) {}
+  Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
+  // With memory behind the first `usable` bytes of the byte ring.
+  Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable) noexcept
+      : memory_(memory), payload_bytes_(payload_bytes), usable_(usable) {}
 
   // False: no room.
-  bool send(const Header& header, const void* payload, std::size_t bytes) noexcept;
+  bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
+    if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
+      return send_long(header, payload, bytes);
+    Cell& cell = memory_->cells[next_cell_ % kCells];
+    if (bytes == 8) {
+      std::memcpy(cell.data, payload, 8);
+    } else if (bytes != 0) {
+      std::memcpy(cell.data, payload, bytes);
+    }
+    publish(cell, header, bytes);
+    return true;
+  }
   // Where to write a payload of `bytes`; nullptr: no room. commit() publishes it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
+  // How many bytes of the byte ring need memory before the last message refused can go; 0: it was something else.
+  [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
+  [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
+  void grow(std::size_t usable) noexcept {
+    usable_ = usable;
+    wanted_ = 0;
+  }
+  // There is no more: the byte ring becomes as small as what is usable, as soon as it is empty.
+  void settle() noexcept {
+    settles_ = true;
+    wanted_ = 0;
+  }
+
  private:
-  bool cell_free() noexcept;
-  void publish(Cell& cell) noexcept;
+  // Laps count from 1: zero, the content of fresh memory, is never a ready sequence.
+  static constexpr std::uint32_t lap_of(std::uint64_t cell) { return static_cast<std::uint32_t>(cell / kCells + 1); }
+  bool cell_free() noexcept {
+    if (next_cell_ - cells_consumed_ < kCells) [[likely]]
+      return true;
+    cells_consumed_ = memory_->cells_consumed.load(std::memory_order_acquire);
+    return next_cell_ - cells_consumed_ < kCells;
+  }
+  void publish(Cell& cell, const Header& header, std::size_t bytes) noexcept {
+    cell.bytes = static_cast<std::uint32_t>(bytes);
+    cell.header = header;
+    cell.sequence.store(lap_of(next_cell_), std::memory_order_release);
+    ++next_cell_;
+  }
+  // Of any length, from the start.
+  bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
   // Start of a free run in the byte ring (absolute position), or kNone.
   std::uint64_t find_room(std::size_t bytes) noexcept;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   RingMemory* memory_;
   std::size_t payload_bytes_;
+  std::size_t usable_;
+  std::size_t wanted_ = 0;
+  bool settles_ = false;
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
   std::uint64_t cells_consumed_ = 0;  // last seen
@@ -74,20 +128,33 @@ class Producer {
 class Consumer {
  public:
   Consumer() noexcept = default;
-  Consumer(RingMemory* memory, std::size_t payload_bytes) noexcept
-      : memory_(memory), cell_(&memory->cells[0]), payload_bytes_(payload_bytes) {}
+  explicit Consumer(RingMemory* memory) noexcept : memory_(memory), cell_(&memory->cells[0]) {}
 
   [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
   // Hands the ready message to `deliver` and frees its space.
-  void take(int from, Deliver deliver);
+  void take(int from, Deliver deliver) {
+    Cell& cell = *cell_;
+    const std::size_t bytes = cell.bytes;
+    if (bytes <= kInlineBytes) [[likely]] {
+      deliver(from, cell.header, cell.data, bytes);
+    } else {
+      take_long(from, deliver);
+    }
+    ++next_cell_;
+    memory_->cells_consumed.store(next_cell_, std::memory_order_release);
+    if (next_cell_ % kCells == 0) [[unlikely]]
+      ++lap_;
+    cell_ = &memory_->cells[next_cell_ % kCells];
+  }
 
  private:
+  // The part of take() that is about the byte ring.
+  void take_long(int from, Deliver deliver);
+
   RingMemory* memory_ = nullptr;
   Cell* cell_ = nullptr;
   std::uint32_t lap_ = 1;
-  std::size_t payload_bytes_ = 0;
   std::uint64_t next_cell_ = 0;
-  std::uint64_t next_byte_ = 0;
 };
 
 }  // namespace hr::transport::shm

@@ -4,6 +4,8 @@ namespace hr::transport::shm {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+// Shared words of one process: long receives that wait for a last part of their sender.
+constexpr std::size_t kWords = 16;
 
 // First bytes of the file.
 struct Head {
@@ -17,7 +19,8 @@ std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1)
 void Segment::lay_out(const Sizes& sizes) {
   sizes_ = sizes;
   const auto processes = static_cast<std::size_t>(sizes.processes);
-  control_bytes_ = whole_pages(sizeof(Head) + kLine + Doorbell::footprint(sizes.processes) * processes);
+  words_offset_ = 2 * kLine + Doorbell::footprint(sizes.processes) * processes;
+  control_bytes_ = whole_pages(words_offset_ + kWords * sizeof(SharedWord) * processes);
   area_bytes_ = whole_pages(sizes.staging_bytes);
   bytes_ = staging_offset(sizes.processes);
 }
@@ -41,8 +44,8 @@ void Segment::count_attached() {
   if (head->attached.fetch_add(1) + 1 == static_cast<std::uint32_t>(sizes_.processes)) file_.unlink();
 }
 
-Status Segment::reserve(int receiver, int sender) {
-  return file_.reserve(ring_offset(receiver, sender), ring_footprint(sizes_.payload_bytes));
+Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
+  return file_.reserve(ring_offset(receiver, sender), ring_footprint(payload_bytes));
 }
 
 Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
@@ -50,6 +53,11 @@ Status Segment::reserve_staging(int process) { return file_.reserve(staging_offs
 Doorbell* Segment::doorbell(int process) const noexcept {
   return reinterpret_cast<Doorbell*>(file_.data() + 2 * kLine +
                                      Doorbell::footprint(sizes_.processes) * static_cast<std::size_t>(process));
+}
+
+std::span<SharedWord> Segment::words(int process) const noexcept {
+  return {reinterpret_cast<SharedWord*>(file_.data() + words_offset_) + kWords * static_cast<std::size_t>(process),
+          kWords};
 }
 
 RingMemory* Segment::ring(int receiver, int sender) const noexcept {

@@ -1,10 +1,10 @@
-// Segment: the one shared-memory file of a job on a node, holding a doorbell and a staging area a process and a ring an
-// ordered pair.
+// Segment: the one shared-memory file of a job on a node, holding a doorbell, shared words and a staging area a process
+// and a ring an ordered pair.
 //
-// The file is sparse: a ring gets memory when its sender first connects (reserve(), so that a full /dev/shm is an
-// error and not a bus error later), a staging area when its process first stages something. The lowest rank of the node
-// creates it; the last one to attach unlinks it, so that no death of a process leaves it behind. Owner: the shm
-// transport. Threads: library lock.
+// The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
+// that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
+// The lowest rank of the node creates it; the last one to attach unlinks it, so that no death of a process leaves it
+// behind. Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,12 @@ class Segment {
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
 
-  // Makes sure that the ring, the area has memory.
-  Status reserve(int receiver, int sender);
+  // Makes sure that the first bytes of the ring's payload, and what comes before them, the area has memory.
+  Status reserve(int receiver, int sender, std::size_t payload_bytes);
   Status reserve_staging(int process);
 
   [[nodiscard]] Doorbell* doorbell(int process) const noexcept;
+  [[nodiscard]] std::span<SharedWord> words(int process) const noexcept;
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
   [[nodiscard]] std::span<std::byte> staging(int process) const noexcept;
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return sizes_.payload_bytes; }
@@ -46,7 +47,8 @@ class Segment {
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
   Sizes sizes_;
   std::size_t bytes_ = 0;
-  std::size_t control_bytes_ = 0;  // head and doorbells
+  std::size_t words_offset_ = 0;   // behind the doorbells
+  std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages
 };
 

@@ -1,22 +1,24 @@
 #include "transport/shm/shm.hpp"
 
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "transport/shm/remote.hpp"
 #include "transport/shm/segment.hpp"
 
 namespace hr::transport::shm {
 namespace {
 
+// Payload space that a ring has from the start; the rest gets memory as it is first needed, so that a pair that says
+// little takes little and its first message is soon on its way.
+constexpr std::size_t kFirstBytes = 32768;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
 
@@ -52,7 +54,7 @@ class Shm final : public Transport {
   [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
     return {.inline_bytes = kInlineBytes,
             .max_payload = segment_.payload_bytes() / 2,
-            .chunk_bytes = segment_.payload_bytes() / 8,
+            .chunk_bytes = segment_.payload_bytes() / 16,
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
             .same_node = true,
             .same_address_space = false,
@@ -63,13 +65,22 @@ class Shm final : public Transport {
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
     const auto peer = static_cast<std::size_t>(local(proc));
-    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]]
-      return Status::again();
+    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]] {
+      HR_TRY(make_room(static_cast<int>(peer), bytes));
+      if (!producers_[peer].send(header, payload, bytes)) return Status::again();
+    }
     notify(static_cast<int>(peer));
     return kOk;
   }
   std::byte* reserve(int proc, std::size_t bytes) override {
-    return producers_[static_cast<std::size_t>(local(proc))].reserve(bytes);
+    Producer& producer = producers_[static_cast<std::size_t>(local(proc))];
+    if (std::byte* slot = producer.reserve(bytes); slot != nullptr) [[likely]]
+      return slot;
+    if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
+      if (!status.ok()) boot::abort(1, "cannot send to rank " + std::to_string(proc) + ": " + take_detail());
+      return producer.reserve(bytes);
+    }
+    return nullptr;
   }
   void commit(int proc, const Header& header) override {
     const int peer = local(proc);
@@ -78,6 +89,8 @@ class Shm final : public Transport {
   }
   bool progress() override;
   Status read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) override;
+  Status write_remote(int proc, std::uint64_t address, const void* from, std::size_t bytes) override;
+  std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
   void sleep(double seconds) override;
@@ -95,13 +108,24 @@ class Shm final : public Transport {
     }
     bell->ring();
   }
+  Status make_room(int peer, std::size_t bytes);
   void accept_connections();
-  bool drain(int sender);
+  // A peer that has connected to this process.
+  struct Incoming {
+    Consumer consumer;
+    int rank;
+    int index;  // on the node
+  };
+  bool drain(Incoming& from);
+  [[nodiscard]] pid_t pid_of(int proc) const noexcept {
+    return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
+  }
   [[nodiscard]] bool anything_ready() const noexcept;
 
   Deliver deliver_;
   Segment segment_;
   Doorbell* bell_ = nullptr;       // own
+  bool ring_stays_small_ = false;  // noted
   std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
   int own_ = 0;                    // index on the node
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
@@ -110,8 +134,8 @@ class Shm final : public Transport {
   std::vector<int> local_of_;        // index on the node by rank, -1 elsewhere
   std::vector<Doorbell*> bells_;     // by index; of connected peers
   std::vector<Producer> producers_;  // by index; valid when connected
-  std::vector<Consumer> consumers_;  // by index; valid when accepted
-  std::vector<int> accepted_;        // indices with a consumer
+  std::vector<Incoming> incoming_;
+  std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
 };
 
 Status Shm::open(const Job& job) {
@@ -142,17 +166,35 @@ Status Shm::open(const Job& job) {
   bell_->pid.store(::getpid(), std::memory_order_release);
   bells_.assign(static_cast<std::size_t>(count), nullptr);
   producers_.assign(static_cast<std::size_t>(count), Producer(nullptr, 0));
-  consumers_.resize(static_cast<std::size_t>(count));
+  incoming_of_.assign(static_cast<std::size_t>(count), -1);
   return kOk;
 }
 
 Status Shm::connect(int proc) {
   const int peer = local(proc);
   if (bells_[static_cast<std::size_t>(peer)] != nullptr) return kOk;
-  HR_TRY(segment_.reserve(peer, own_));
+  const std::size_t usable = std::min(kFirstBytes, segment_.payload_bytes());
+  HR_TRY(segment_.reserve(peer, own_, usable));
   bells_[static_cast<std::size_t>(peer)] = segment_.doorbell(peer);
-  producers_[static_cast<std::size_t>(peer)] = Producer(segment_.ring(peer, own_), segment_.payload_bytes());
+  producers_[static_cast<std::size_t>(peer)] = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), usable);
   bells_[static_cast<std::size_t>(peer)]->announce(own_);
+  return kOk;
+}
+
+// After a message was refused. Ok: it was for want of memory, and there is some now. Again: the ring is full.
+Status Shm::make_room(int peer, std::size_t bytes) {
+  Producer& producer = producers_[static_cast<std::size_t>(peer)];
+  if (producer.wanted() == 0) return Status::again();
+  const std::size_t usable = std::min(std::max(producer.wanted(), 2 * producer.usable()), segment_.payload_bytes());
+  const Status status = segment_.reserve(peer, own_, usable);
+  if (status.ok()) {
+    producer.grow(usable);
+    return kOk;
+  }
+  if (bytes > producer.usable()) return status;
+  log::note_once(ring_stays_small_, "messages to rank %d go through less shared memory than planned: %s",
+                 ranks_[static_cast<std::size_t>(peer)], take_detail().c_str());
+  producer.settle();
   return kOk;
 }
 
@@ -162,20 +204,19 @@ void Shm::accept_connections() {
     std::uint64_t bits = bell_->connected()[word].load(std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      bool known = false;
-      for (const int index : accepted_) known = known || index == static_cast<int>(sender);
-      if (known) continue;
-      consumers_[sender] = Consumer(segment_.ring(own_, static_cast<int>(sender)), segment_.payload_bytes());
-      accepted_.push_back(static_cast<int>(sender));
+      if (incoming_of_[sender] >= 0) continue;
+      incoming_of_[sender] = static_cast<int>(incoming_.size());
+      incoming_.push_back(
+          {Consumer(segment_.ring(own_, static_cast<int>(sender))), ranks_[sender], static_cast<int>(sender)});
     }
   }
 }
 
-bool Shm::drain(int sender) {
-  Consumer& consumer = consumers_[static_cast<std::size_t>(sender)];
-  if (!consumer.ready()) return false;
-  const int rank = ranks_[static_cast<std::size_t>(sender)];
-  for (int taken = 0; taken < kBatch && consumer.ready(); ++taken) consumer.take(rank, deliver_);
+inline bool Shm::drain(Incoming& from) {
+  if (!from.consumer.ready()) return false;
+  int taken = 0;
+  do from.consumer.take(from.rank, deliver_);
+  while (++taken < kBatch && from.consumer.ready());
   return true;
 }
 
@@ -184,7 +225,7 @@ bool Shm::progress() {
     accept_connections();
   bool moved = false;
   if (direct()) [[likely]] {
-    for (const int sender : accepted_) moved |= drain(sender);
+    for (Incoming& from : incoming_) moved |= drain(from);
     return moved;
   }
   std::atomic<std::uint64_t>* pending = bell_->pending(processes());
@@ -192,10 +233,13 @@ bool Shm::progress() {
     if (pending[word].load(std::memory_order_relaxed) == 0) continue;
     std::uint64_t bits = pending[word].exchange(0, std::memory_order_acq_rel);
     for (; bits != 0; bits &= bits - 1) {
-      const auto sender = static_cast<int>(word * 64) + std::countr_zero(bits);
-      moved |= drain(sender);
+      const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      // The bit may be seen by who has not yet seen the connection that came before it.
+      if (incoming_of_[sender] < 0) accept_connections();
+      Incoming& from = incoming_[static_cast<std::size_t>(incoming_of_[sender])];
+      moved |= drain(from);
       // What a full batch left behind has no bit of its own any more.
-      if (consumers_[static_cast<std::size_t>(sender)].ready()) {
+      if (from.consumer.ready()) {
         pending[word].fetch_or(std::uint64_t{1} << (sender % 64), std::memory_order_relaxed);
       }
     }
@@ -220,8 +264,8 @@ std::span<std::byte> Shm::staging(int proc) {
 
 bool Shm::anything_ready() const noexcept {
   if (bell_->connections.load(std::memory_order_acquire) != connections_) return true;
-  for (const int sender : accepted_) {
-    if (consumers_[static_cast<std::size_t>(sender)].ready()) return true;
+  for (const Incoming& from : incoming_) {
+    if (from.consumer.ready()) return true;
   }
   return false;
 }
@@ -234,19 +278,11 @@ void Shm::sleep(double seconds) {
 }
 
 Status Shm::read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) {
-  const pid_t pid = segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
-  std::size_t done = 0;
-  while (done < bytes) {
-    const iovec local_part{static_cast<std::byte*>(to) + done, bytes - done};
-    const iovec remote_part{reinterpret_cast<void*>(address + done), bytes - done};
-    const ssize_t got = ::process_vm_readv(pid, &local_part, 1, &remote_part, 1, 0);
-    if (got <= 0) {
-      return fail(Errc::kUnsupportedOperation, "process_vm_readv from rank %d (pid %d): %s", proc,
-                  static_cast<int>(pid), std::strerror(errno));
-    }
-    done += static_cast<std::size_t>(got);
-  }
-  return kOk;
+  return read_process({proc, pid_of(proc)}, address, to, bytes);
+}
+
+Status Shm::write_remote(int proc, std::uint64_t address, const void* from, std::size_t bytes) {
+  return write_process({proc, pid_of(proc)}, address, from, bytes);
 }
 
 Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) {

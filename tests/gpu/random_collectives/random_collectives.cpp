@@ -3,7 +3,8 @@
 // buffer is compared with what a model of the operation gives (element.hpp), and sums of random numbers have the same
 // bits on all ranks.
 //
-//   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS] [--trace FIRST_CALL]
+//   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS] [--all-devices PERCENT]
+//                          [--trace FIRST_CALL]
 //
 // On failure the seed and --calls (the number in the message plus one) show it again. "all", as tests/gpu/run.sh gives
 // it, means more calls; --trace: every rank names its calls from that number on.
@@ -25,9 +26,10 @@ using random_exchange::generator;
 struct Settings {
   std::uint64_t seed = 1;
   int calls = 1000;
-  int largest = 30000;  // elements of a buffer
-  int devices = 1;      // that every rank can use
-  int trace = -1;       // first call that is named on standard error
+  int largest = 30000;   // elements of a buffer
+  int devices = 1;       // that every rank can use
+  int trace = -1;        // first call that is named on standard error
+  int all_devices = 60;  // of 100 calls, those where all ranks take memory that other GPUs reach
 };
 
 // World, a duplicate, world turned round, its halves, and a grid.
@@ -111,10 +113,11 @@ Call draw_call(const Settings& settings, const Catalogue& catalogue, const Group
   return call;
 }
 
-// This rank's own choice.
-Place draw_place(const Settings& settings, Generator& random) {
+// This rank's own choice, but for the kind of memory where all take the same.
+Place draw_place(const Settings& settings, Generator& random, bool all_devices) {
   constexpr int kKinds = static_cast<int>(std::size(hr::test::kAllKinds));
-  const hr::test::MemoryKind kind = hr::test::kAllKinds[draw(random, 0, kKinds - 1)];
+  const hr::test::MemoryKind any = hr::test::kAllKinds[draw(random, 0, kKinds - 1)];
+  const hr::test::MemoryKind kind = all_devices ? hr::test::MemoryKind::kDevice : any;
   const int device = chance(random, 70) ? gpu::device() : draw(random, 0, settings.devices - 1);
   return {kind, device, chance(random, 30)};
 }
@@ -130,8 +133,10 @@ class Player {
       std::vector<std::unique_ptr<Pending>> batch;
       for (; number < end; ++number) {
         Generator mine = own_generator(number, 52);
-        const Place send = draw_place(settings_, mine);
-        const Place receive = draw_place(settings_, mine);
+        Generator shared = generator(settings_.seed, static_cast<std::uint64_t>(number), 56);
+        const bool all_devices = chance(shared, settings_.all_devices);
+        const Place send = draw_place(settings_, mine, all_devices);
+        const Place receive = draw_place(settings_, mine, all_devices);
         const Call call = draw_call(settings_, catalogue_, groups_, number);
         if (settings_.trace >= 0 && number >= settings_.trace) {
           std::fprintf(stderr, "rank %d: %s\n", mpi_.rank, describe(call).c_str());
@@ -178,7 +183,8 @@ class Player {
     };
     std::vector<float> send(elements), found(elements);
     for (int i = 0; i < count; ++i) send[static_cast<std::size_t>(i)] = number_of(mpi_.rank, i);
-    const Place from = draw_place(settings_, mine), to = draw_place(settings_, mine);
+    const bool all_devices = chance(shared, settings_.all_devices);
+    const Place from = draw_place(settings_, mine, all_devices), to = draw_place(settings_, mine, all_devices);
     hr::test::DeviceMemory operand(elements * sizeof(float), from.kind, from.device);
     hr::test::DeviceMemory result(elements * sizeof(float), to.kind, to.device);
     operand.write(std::as_bytes(std::span(send)));
@@ -218,6 +224,8 @@ Settings parse(int argc, char** argv) {
       settings.calls = std::atoi(value.c_str());
     } else if (name == "--trace") {
       settings.trace = std::atoi(value.c_str());
+    } else if (name == "--all-devices") {
+      settings.all_devices = std::atoi(value.c_str());
     } else if (name == "--largest") {
       settings.largest = std::atoi(value.c_str());
     } else {

@@ -1,5 +1,7 @@
-// The knobs as control variables of the tool information interface (MPI 5.0 section 15.3).
+// The knobs as control variables and the statistics as performance variables of the tool information interface
+// (MPI 5.0 section 15.3).
 #include <cstring>
+#include <vector>
 
 #include "check.hpp"
 
@@ -94,14 +96,113 @@ TEST_F(Tool, OneCategoryHoldsThemAll) {
   EXPECT_EQ(variables, number);
 }
 
-TEST_F(Tool, NoPerformanceVariablesYet) {
-  int number = -1;
-  EXPECT_EQ(MPI_T_pvar_get_num(&number), MPI_SUCCESS);
-  EXPECT_EQ(number, 0);
-  MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-  EXPECT_EQ(MPI_T_pvar_session_create(&session), MPI_SUCCESS);
-  EXPECT_EQ(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
-  EXPECT_EQ(MPI_T_pvar_session_free(&session), MPI_SUCCESS);
+TEST_F(Tool, EveryPerformanceVariableDescribesItself) {
+  int number = 0;
+  ASSERT_EQ(MPI_T_pvar_get_num(&number), MPI_SUCCESS);
+  ASSERT_GT(number, 0);
+  for (int i = 0; i < number; ++i) {
+    char name[128], description[512];
+    int name_length = sizeof name, description_length = sizeof description;
+    int verbosity = 0, of_class = 0, bind = -1, read_only = -1, continuous = -1, atomic = -1;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    ASSERT_EQ(MPI_T_pvar_get_info(i, name, &name_length, &verbosity, &of_class, &type, nullptr, description,
+                                  &description_length, &bind, &read_only, &continuous, &atomic),
+              MPI_SUCCESS);
+    EXPECT_EQ(std::strncmp(name, "HEADRACE_", 9), 0) << name;
+    EXPECT_GT(description_length, 20) << name;
+    EXPECT_EQ(type, MPI_UNSIGNED_LONG_LONG);
+    EXPECT_EQ(bind, MPI_T_BIND_NO_OBJECT);
+    const bool counter = of_class == MPI_T_PVAR_CLASS_COUNTER;
+    EXPECT_TRUE(counter || of_class == MPI_T_PVAR_CLASS_LEVEL) << name;
+    EXPECT_EQ(read_only, counter ? 0 : 1) << name;
+    EXPECT_EQ(continuous, counter ? 0 : 1) << name;
+    EXPECT_EQ(atomic, counter ? 1 : 0) << name;
+    int index = -1;
+    EXPECT_EQ(MPI_T_pvar_get_index(name, of_class, &index), MPI_SUCCESS);
+    EXPECT_EQ(index, i);
+    EXPECT_EQ(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_TIMER, &index), MPI_T_ERR_INVALID_NAME);
+  }
+  EXPECT_EQ(MPI_T_pvar_get_info(number, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                nullptr, nullptr, nullptr),
+            MPI_T_ERR_INVALID_INDEX);
+  int listed = 0;
+  MPI_T_category_get_info(0, nullptr, nullptr, nullptr, nullptr, nullptr, &listed, nullptr);
+  EXPECT_EQ(listed, number);
+  std::vector<int> indices(static_cast<std::size_t>(number), -1);
+  EXPECT_EQ(MPI_T_category_get_pvars(0, number, indices.data()), MPI_SUCCESS);
+  EXPECT_EQ(indices.back(), number - 1);
+}
+
+// One variable of a class in a session of its own.
+class Performance : public Tool {
+ protected:
+  void SetUp() override {
+    Tool::SetUp();
+    ASSERT_EQ(MPI_T_pvar_session_create(&session_), MPI_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(MPI_T_pvar_session_free(&session_), MPI_SUCCESS);
+    EXPECT_EQ(session_, MPI_T_PVAR_SESSION_NULL);
+    Tool::TearDown();
+  }
+  MPI_T_pvar_handle handle(const char* name, int of_class) {
+    int index = -1, count = 0;
+    EXPECT_EQ(MPI_T_pvar_get_index(name, of_class, &index), MPI_SUCCESS);
+    MPI_T_pvar_handle made = MPI_T_PVAR_HANDLE_NULL;
+    EXPECT_EQ(MPI_T_pvar_handle_alloc(session_, index, nullptr, &made, &count), MPI_SUCCESS);
+    EXPECT_EQ(count, 1);
+    return made;
+  }
+  unsigned long long read(MPI_T_pvar_handle handle) {
+    unsigned long long value = ~0ULL;
+    EXPECT_EQ(MPI_T_pvar_read(session_, handle, &value), MPI_SUCCESS);
+    return value;
+  }
+  MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
+};
+
+TEST_F(Performance, ALevelIsThereToBeRead) {
+  MPI_T_pvar_handle level = handle("HEADRACE_CUDA_IPC_MAPPINGS", MPI_T_PVAR_CLASS_LEVEL);
+  EXPECT_EQ(read(level), 0U);
+  unsigned long long value = 5;
+  EXPECT_EQ(MPI_T_pvar_start(session_, level), MPI_T_ERR_PVAR_NO_STARTSTOP);
+  EXPECT_EQ(MPI_T_pvar_stop(session_, level), MPI_T_ERR_PVAR_NO_STARTSTOP);
+  EXPECT_EQ(MPI_T_pvar_reset(session_, level), MPI_T_ERR_PVAR_NO_WRITE);
+  EXPECT_EQ(MPI_T_pvar_write(session_, level, &value), MPI_T_ERR_PVAR_NO_WRITE);
+  EXPECT_EQ(MPI_T_pvar_readreset(session_, level, &value), MPI_T_ERR_PVAR_NO_ATOMIC);
+  EXPECT_EQ(MPI_T_pvar_start(session_, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS) << "no refusal for all of them";
+  EXPECT_EQ(MPI_T_pvar_read(session_, MPI_T_PVAR_ALL_HANDLES, &value), MPI_T_ERR_INVALID_HANDLE);
+}
+
+TEST_F(Performance, ACounterIsWrittenAndReset) {
+  MPI_T_pvar_handle counter = handle("HEADRACE_COLL_DEVICE", MPI_T_PVAR_CLASS_COUNTER);
+  EXPECT_EQ(MPI_T_pvar_start(session_, counter), MPI_SUCCESS);
+  EXPECT_EQ(read(counter), 0U);
+  unsigned long long value = 42;
+  EXPECT_EQ(MPI_T_pvar_write(session_, counter, &value), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_pvar_stop(session_, counter), MPI_SUCCESS);
+  EXPECT_EQ(read(counter), 42U);
+  value = 0;
+  EXPECT_EQ(MPI_T_pvar_readreset(session_, counter, &value), MPI_SUCCESS);
+  EXPECT_EQ(value, 42U);
+  EXPECT_EQ(read(counter), 0U);
+  EXPECT_EQ(MPI_T_pvar_handle_free(session_, &counter), MPI_SUCCESS);
+  EXPECT_EQ(counter, MPI_T_PVAR_HANDLE_NULL);
+}
+
+TEST_F(Performance, HandlesBelongToTheirSession) {
+  MPI_T_pvar_handle counter = handle("HEADRACE_CUDA_IPC_HITS", MPI_T_PVAR_CLASS_COUNTER);
+  MPI_T_pvar_session other = MPI_T_PVAR_SESSION_NULL;
+  unsigned long long value = 0;
+  EXPECT_EQ(MPI_T_pvar_read(other, counter, &value), MPI_T_ERR_INVALID_SESSION);
+  ASSERT_EQ(MPI_T_pvar_session_create(&other), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_pvar_read(other, counter, &value), MPI_T_ERR_INVALID_HANDLE);
+  EXPECT_EQ(MPI_T_pvar_handle_free(other, &counter), MPI_T_ERR_INVALID_HANDLE);
+  MPI_T_pvar_session freed = other;
+  EXPECT_EQ(MPI_T_pvar_session_free(&other), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_pvar_session_free(&freed), MPI_T_ERR_INVALID_SESSION);
+  EXPECT_EQ(MPI_T_pvar_handle_alloc(freed, 0, nullptr, &counter, nullptr), MPI_T_ERR_INVALID_SESSION);
+  EXPECT_EQ(MPI_T_pvar_handle_alloc(session_, -1, nullptr, &counter, nullptr), MPI_T_ERR_INVALID_INDEX);
 }
 
 }  // namespace

@@ -149,8 +149,43 @@ TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 100, 9)), "recursive_doubling");
   Query made = query(Operation::kBcast, 8, 4);
   EXPECT_EQ(chosen(made), "binomial");
-  made.memory = mem::Kind::kDevice;
+  made.devices = true;
   EXPECT_EQ(chosen(made), "linear");
+}
+
+// A row was measured for its place. What was measured for other places says nothing about it.
+TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
+  const SelectionRow rows[] = {
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "default"},
+      {Operation::kAllreduce, 128, 8, SelectionRow::Memory::kAny, "cells"},  // there is no shared memory
+      {Operation::kAllreduce, 256, 8, SelectionRow::Memory::kAny, "ring"},
+  };
+  ASSERT_TRUE(use_rows(rows).ok());
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 64, 8)), "recursive_doubling");
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 128, 8)), "recursive_doubling");
+  EXPECT_EQ(chosen(query(Operation::kAllreduce, 256, 8)), "ring");
+}
+
+TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
+  using Crowded = SelectionRow::Crowded;
+  const SelectionRow rows[] = {
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", Crowded::kYes},
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "linear", Crowded::kNo},
+  };
+  ASSERT_TRUE(use_rows(rows).ok());
+  Query made = query(Operation::kAllreduce, 64, 8);
+  EXPECT_EQ(chosen(made), "linear");
+  made.crowded = true;
+  EXPECT_EQ(chosen(made), "ring");
+}
+
+TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
+  const SelectionRow rows[] = {{Operation::kAllreduce, 64, 8, SelectionRow::Memory::kHost, "ring"}};
+  ASSERT_TRUE(use_rows(rows).ok());
+  Query made = query(Operation::kAllreduce, 64, 8);
+  EXPECT_EQ(chosen(made), "ring");
+  made.devices = true;
+  EXPECT_EQ(chosen(made), "device_pull");
 }
 
 TEST_F(SelectTest, TunedRowsWithAWrongNameAreRefused) {

@@ -28,13 +28,16 @@ TEST_F(StreamValue, OneStreamWaitsForAnother) {
   const auto address = reinterpret_cast<std::uintptr_t>(word.get());
   const gpu::Stream first = gpu::create_stream(true), second = gpu::create_stream(true);
   std::vector<unsigned char> ones(kBytes, 1);
+  hr::test::DeviceMemory copied(kBytes, hr::test::MemoryKind::kDevice);
   std::vector<unsigned char> found(kBytes);
   ASSERT_EQ(wait_(second, address, 7, 0 /* at least */), 0);
-  gpu::copy_async(found.data(), data.get(), kBytes, second);
+  // Within the device: a copy to pageable memory of the host would wait in the call.
+  gpu::copy_async(copied.get(), data.get(), kBytes, second);
   gpu::copy_async(data.get(), ones.data(), kBytes, first);
   ASSERT_EQ(write_(first, address, 7, 0), 0);
   gpu::synchronize(first);
   gpu::synchronize(second);
+  gpu::copy(found.data(), copied.get(), kBytes);
   EXPECT_EQ(found, ones);
   gpu::destroy_stream(first);
   gpu::destroy_stream(second);

@@ -1,12 +1,11 @@
 // What the library keeps in a program's contexts, and when they go.
-#include "mem/cuda/context.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "driver_function.hpp"
 #include "main.hpp"
+#include "mem/cuda/device_buffer.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {

@@ -20,12 +20,14 @@ class TaskTest : public ::testing::Test {
   static void SetUpTestSuite() {
     ASSERT_TRUE(boot::init().ok());
     ASSERT_TRUE(init().ok());
+    live_before = Arena<Request>::instance().live();
   }
   static void TearDownTestSuite() {
     ASSERT_TRUE(finalize().ok());
     ASSERT_TRUE(boot::finalize().ok());
   }
-  void TearDown() override { EXPECT_EQ(Arena<Request>::instance().live(), 0u); }
+  void TearDown() override { EXPECT_EQ(Arena<Request>::instance().live(), live_before); }
+  static inline std::size_t live_before = 0;  // the engine has one of its own
 };
 
 Request* pending_request() { return Arena<Request>::instance().create(); }
@@ -270,7 +272,7 @@ TEST_F(TaskTest, AnAbandonedTaskWithdrawsItsReceive) {
     Requests<1> set;
     ASSERT_TRUE(ireceive(bytes(to.data(), 4), Envelope{6, 0, 99}, set.next()).ok());
   }
-  EXPECT_EQ(Arena<Request>::instance().live(), 0u);
+  EXPECT_EQ(Arena<Request>::instance().live(), live_before);
 }
 
 TEST_F(TaskTest, FramesAreReused) {

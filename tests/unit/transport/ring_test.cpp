@@ -44,13 +44,13 @@ std::vector<std::byte> make_payload(std::uint64_t message, std::size_t bytes) {
 }
 
 TEST_F(RingFixture, EmptyRingIsNotReady) {
-  const Consumer consumer(memory, kPayload);
+  const Consumer consumer(memory);
   EXPECT_FALSE(consumer.ready());
 }
 
 TEST_F(RingFixture, CellsRunOutAndComeBack) {
   Producer producer(memory, kPayload);
-  Consumer consumer(memory, kPayload);
+  Consumer consumer(memory);
   for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_TRUE(producer.send({{i, 0, 0}}, &i, sizeof i));
   const std::uint64_t extra = 7;
   EXPECT_FALSE(producer.send({{0, 0, 0}}, &extra, sizeof extra));
@@ -65,7 +65,7 @@ TEST_F(RingFixture, CellsRunOutAndComeBack) {
 
 TEST_F(RingFixture, PayloadSpaceRunsOut) {
   Producer producer(memory, kPayload);
-  Consumer consumer(memory, kPayload);
+  Consumer consumer(memory);
   const auto half = make_payload(1, kPayload / 2);
   EXPECT_TRUE(producer.send({{0, 0, 0}}, half.data(), half.size()));
   EXPECT_TRUE(producer.send({{1, 0, 0}}, half.data(), half.size()));
@@ -73,6 +73,44 @@ TEST_F(RingFixture, PayloadSpaceRunsOut) {
   arrived.clear();
   consumer.take(0, collect);
   EXPECT_TRUE(producer.send({{2, 0, 0}}, half.data(), half.size()));
+}
+
+TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
+  constexpr std::size_t kUsable = 4096;
+  Producer producer(memory, kPayload, kUsable);
+  Consumer consumer(memory);
+  const auto exchange = [&](std::uint64_t message, std::size_t bytes) {
+    const auto payload = make_payload(message, bytes);
+    if (!producer.send({{message, 0, 0}}, payload.data(), bytes)) return false;
+    arrived.clear();
+    while (consumer.ready()) consumer.take(0, collect);
+    EXPECT_EQ(arrived.size(), 1U);
+    EXPECT_EQ(arrived[0].payload, payload) << "message " << message;
+    return true;
+  };
+  ASSERT_TRUE(exchange(0, 3000));
+  EXPECT_EQ(producer.wanted(), 0U);
+  EXPECT_FALSE(exchange(1, 3000));
+  EXPECT_EQ(producer.wanted(), 3008U + 3008U);
+  producer.grow(2 * kUsable);
+  EXPECT_EQ(producer.wanted(), 0U);
+  ASSERT_TRUE(exchange(1, 3000));
+
+  // No more to be had: nothing goes while something is under way, then all goes through what there is.
+  const auto kept = make_payload(2, 2000);
+  ASSERT_TRUE(producer.send({{2, 0, 0}}, kept.data(), kept.size()));
+  EXPECT_EQ(producer.reserve(3000), nullptr);
+  EXPECT_NE(producer.wanted(), 0U);
+  producer.settle();
+  EXPECT_EQ(producer.reserve(3000), nullptr);
+  EXPECT_EQ(producer.wanted(), 0U);
+  arrived.clear();
+  consumer.take(0, collect);
+  ASSERT_EQ(arrived[0].payload, kept);
+  for (std::uint64_t message = 3; message < 300; ++message) ASSERT_TRUE(exchange(message, 33 + message * 97 % 8000));
+  EXPECT_EQ(producer.reserve(2 * kUsable + 1), nullptr);
+  EXPECT_NE(producer.wanted(), 0U);
+  for (std::size_t at = 2 * kUsable; at < kPayload; ++at) ASSERT_EQ(memory->payload()[at], std::byte{0xff}) << at;
 }
 
 TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
@@ -99,7 +137,7 @@ TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
       }
     }
   });
-  Consumer consumer(memory, kPayload);
+  Consumer consumer(memory);
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     while (!consumer.ready()) std::this_thread::yield();
     arrived.clear();

@@ -37,7 +37,7 @@ TEST(Segment, RingsOfAPairAreDistinctAndZero) {
   const std::string path = path_for("rings");
   Segment segment;
   ASSERT_TRUE(segment.create(path, {1, 16384, 0}).ok());
-  ASSERT_TRUE(segment.reserve(0, 0).ok());
+  ASSERT_TRUE(segment.reserve(0, 0, segment.payload_bytes()).ok());
   EXPECT_EQ(segment.ring(0, 0)->cells[0].sequence.load(), 0U);
   EXPECT_FALSE(exists(path));
 }
@@ -59,7 +59,7 @@ TEST(Segment, StagingAreasAreSharedAndApart) {
     EXPECT_EQ(other.staging(process).front(), static_cast<std::byte>(process + 1));
     EXPECT_EQ(other.staging(process).back(), static_cast<std::byte>(process + 1));
   }
-  ASSERT_TRUE(mine.reserve(1, 1).ok());
+  ASSERT_TRUE(mine.reserve(1, 1, mine.payload_bytes()).ok());
   EXPECT_EQ(mine.ring(1, 1)->cells[0].sequence.load(), 0U);
 }
 

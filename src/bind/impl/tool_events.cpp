@@ -1,9 +1,7 @@
-// Performance variables and events of the tool information interface (MPI 5.0 sections 15.3.7, 15.3.8): there are none
-// yet, so that every index, handle and name is unknown; sessions exist, as tools make one before they look.
+// Events of the tool information interface (MPI 5.0 section 15.3.8): there are none yet, so that every index, handle
+// and name is unknown.
 #include "bind/impl.hpp"
 #include "bind/tool_state.hpp"
-
-struct MPI_T_pvar_session_t {};
 
 namespace hr::bind::impl {
 namespace {
@@ -18,46 +16,6 @@ int none(int* number) {
 }
 
 }  // namespace
-
-int t_pvar_get_num(int* num_pvar) { return none(num_pvar); }
-
-int t_pvar_get_info(int, char*, int*, int*, int*, MPI_Datatype*, MPI_T_enum*, char*, int*, int*, int*, int*, int*) {
-  return unknown(MPI_T_ERR_INVALID_INDEX);
-}
-
-int t_pvar_get_index(const char*, int, int*) { return unknown(MPI_T_ERR_INVALID_NAME); }
-
-int t_pvar_session_create(MPI_T_pvar_session* pe_session) {
-  if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (pe_session == nullptr) return MPI_T_ERR_INVALID;
-  *pe_session = new MPI_T_pvar_session_t;
-  return MPI_SUCCESS;
-}
-
-int t_pvar_session_free(MPI_T_pvar_session* pe_session) {
-  if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (pe_session == nullptr || *pe_session == MPI_T_PVAR_SESSION_NULL) return MPI_T_ERR_INVALID_SESSION;
-  delete *pe_session;
-  *pe_session = MPI_T_PVAR_SESSION_NULL;
-  return MPI_SUCCESS;
-}
-
-int t_pvar_handle_alloc(MPI_T_pvar_session, int, void*, MPI_T_pvar_handle*, int*) {
-  return unknown(MPI_T_ERR_INVALID_INDEX);
-}
-
-int t_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle*) { return unknown(MPI_T_ERR_INVALID_HANDLE); }
-
-// Starting or stopping all of no variables succeeds.
-int t_pvar_start(MPI_T_pvar_session, MPI_T_pvar_handle handle) {
-  return unknown(handle == MPI_T_PVAR_ALL_HANDLES ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE);
-}
-
-int t_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) { return t_pvar_start(pe_session, handle); }
-int t_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) { return t_pvar_start(pe_session, handle); }
-int t_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void*) { return unknown(MPI_T_ERR_INVALID_HANDLE); }
-int t_pvar_readreset(MPI_T_pvar_session, MPI_T_pvar_handle, void*) { return unknown(MPI_T_ERR_INVALID_HANDLE); }
-int t_pvar_write(MPI_T_pvar_session, MPI_T_pvar_handle, const void*) { return unknown(MPI_T_ERR_INVALID_HANDLE); }
 
 int t_source_get_num(int* num_sources) { return none(num_sources); }
 

@@ -1,0 +1,23 @@
+// Machine: what tells one kind of machine from another, as far as measured settings depend on it.
+//
+// Owner: plain values. Threads: any. Reads a few lines of /proc; starts no driver.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hr {
+
+struct Machine {
+  std::string cpu;                // model name, "" where the system does not say
+  int cpus = 0;                   // on line
+  std::vector<std::string> gpus;  // model of each, sorted, as far as NVIDIA's kernel module tells
+  friend bool operator==(const Machine&, const Machine&) = default;
+};
+
+Machine this_machine();
+
+// One phrase for messages: "Intel Xeon 8480, 2 CPUs, 1 x NVIDIA H200".
+std::string describe(const Machine& machine);
+
+}  // namespace hr

@@ -1,0 +1,58 @@
+// Statistics: numbers about what the library does, which tools read as performance variables (MPI 5.0 section 15.3.7).
+//
+// One line in the list below is a statistic: the code that changes it, MPI_T and docs/guide.md name it by that.
+// A level is an amount in use now; a counter only goes up. Both begin at 0 with the process.
+// Owner: process-wide. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+// X(name, kind, sentence)
+#define HR_STATISTICS(X)                                                                                       \
+  X(cuda_ipc_mappings, kLevel, "Allocations of other processes' GPU memory that are mapped now.")              \
+  X(cuda_ipc_mapped_bytes, kLevel, "Bytes of other processes' GPU memory that are mapped now.")                \
+  X(cuda_ipc_hits, kCounter, "Uses of other processes' GPU memory that found it mapped.")                      \
+  X(cuda_ipc_misses, kCounter, "Uses of other processes' GPU memory that had to map it.")                      \
+  X(cuda_ipc_evictions, kCounter, "Mappings given up to make room for others (HEADRACE_CUDA_IPC_MAPPINGS).")   \
+  X(cuda_ipc_revocations, kCounter, "Mappings given up because the memory was freed by its owner.")            \
+  X(cuda_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.") \
+  X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.")
+
+namespace hr {
+
+enum class Statistic : std::uint8_t {
+#define HR_STATISTIC_ENUMERATOR(name, kind, sentence) name,
+  HR_STATISTICS(HR_STATISTIC_ENUMERATOR)
+#undef HR_STATISTIC_ENUMERATOR
+};
+
+struct StatisticRecord {
+  enum Kind : std::uint8_t { kLevel, kCounter };
+  const char* name;
+  Kind kind;
+  const char* sentence;
+};
+
+// In the order of Statistic.
+inline constexpr StatisticRecord kStatistics[] = {
+#define HR_STATISTIC_RECORD(name, kind, sentence) {#name, StatisticRecord::kind, sentence},
+    HR_STATISTICS(HR_STATISTIC_RECORD)
+#undef HR_STATISTIC_RECORD
+};
+
+namespace detail {
+inline std::uint64_t statistics[std::size(kStatistics)];
+}  // namespace detail
+
+inline void add(Statistic statistic, std::uint64_t amount = 1) noexcept {
+  detail::statistics[static_cast<std::size_t>(statistic)] += amount;
+}
+inline void subtract(Statistic statistic, std::uint64_t amount = 1) noexcept {
+  detail::statistics[static_cast<std::size_t>(statistic)] -= amount;
+}
+// `index` into kStatistics.
+[[nodiscard]] inline std::uint64_t value_of(std::size_t index) noexcept { return detail::statistics[index]; }
+
+}  // namespace hr

@@ -1,0 +1,57 @@
+// Turn: whether the program may have used its devices since an earlier moment.
+//
+// What the CUDA driver has said about a pointer or a stream stays true until the program calls the driver again, and
+// asking costs microseconds. So answers are kept for a turn: the calls of this library that follow one another so
+// closely that no driver call fits between them: in less than 3/4 of the time of the cheapest one that matters, which
+// is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations and frees take 1 us
+// and more). Only where the program has promised that it has one thread (MPI_THREAD_SINGLE) can this be told; with
+// more, every call is a turn of its own. So is what comes after a callback of the program.
+//
+// Owner: process-wide. Threads: library lock. Cost before watch(): one predictable branch a call.
+#pragma once
+
+#include <cstdint>
+
+namespace hr {
+
+class Turn {
+ public:
+  // From the first use of a device on; `gap`: the longest one within a turn, in ticks() (base/clock.hpp). Called within
+  // a call of the library; again, for another device: the shortest gap counts.
+  static void watch(std::uint64_t gap) noexcept;
+  [[nodiscard]] static bool watched() noexcept { return watching_; }
+  // The program has more than one thread: no turn lasts.
+  static void share() noexcept { alone_ = watching_ = false; }
+
+  // What is kept with an answer, and compared with later. Never 0.
+  [[nodiscard]] static std::uint64_t number() noexcept { return alone_ ? number_ : ++number_; }
+
+  // A call of the library begins, ends; the program's code has run in between.
+  static void enter() noexcept {
+    if (watching_) [[unlikely]]
+      enter_watched();
+  }
+  static void leave() noexcept {
+    if (watching_) [[unlikely]]
+      leave_watched();
+  }
+  // For what a callback of the program has returned.
+  template <class Result>
+  static Result after_callback(Result result) noexcept {
+    ++number_;
+    return result;
+  }
+
+ private:
+  static void enter_watched() noexcept;
+  static void leave_watched() noexcept;
+
+  static inline bool watching_ = false;
+  static inline bool alone_ = true;
+  static inline int depth_ = 0;  // calls from callbacks are calls within calls
+  static inline std::uint64_t number_ = 1;
+  static inline std::uint64_t left_ = 0;  // ticks
+  static inline std::uint64_t gap_ = 0;   // ticks
+};
+
+}  // namespace hr

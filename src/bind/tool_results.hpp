@@ -1,0 +1,37 @@
+// How functions of the tool information interface give their results (MPI 5.0 section 15.3): every one may be left out
+// with a null pointer.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace hr::bind {
+
+// Section 15.3.3: *length is the room on the way in, the full length with its end on the way out.
+inline void give_text(std::string_view text, char* to, int* length) {
+  if (length == nullptr) return;
+  if (to != nullptr && *length > 0) {
+    const std::size_t copied = std::min(text.size(), static_cast<std::size_t>(*length) - 1);
+    std::memcpy(to, text.data(), copied);
+    to[copied] = '\0';
+  }
+  *length = static_cast<int>(text.size()) + 1;
+}
+
+// Every result of the tool interface may be left out with a null pointer.
+template <class T>
+void give(T* to, T value) {
+  if (to != nullptr) *to = value;
+}
+
+// "HEADRACE_SHM_DIR" for "shm_dir".
+inline std::string tool_name(std::string_view name) {
+  std::string full = "headrace_" + std::string(name);
+  std::transform(full.begin(), full.end(), full.begin(), [](unsigned char c) { return std::toupper(c); });
+  return full;
+}
+
+}  // namespace hr::bind

@@ -1,0 +1,130 @@
+#include "coll/carry_out.hpp"
+
+#include "coll/reduction.hpp"
+#include "coll/select.hpp"
+#include "coll/view_tools.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Operations whose Call::bytes is 0 on all processes when it is on one: nothing moves, so nothing need be sent.
+constexpr std::uint32_t kAgreedSize =
+    serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
+           Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
+           Operation::kScan, Operation::kExscan);
+
+// Of a buffer that is one view.
+bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
+
+// What the algorithm sees instead of a device buffer: host memory of the same layout.
+Blocks staged_blocks(const Blocks& device, const View& host) noexcept {
+  View view = device.all();
+  view.address = host.address;
+  view.where = {};
+  return device.moved_to(view);
+}
+
+// A reduction with a device buffer runs on host copies. The user's operations get host memory, too.
+p2p::Task staged(const Call& call, const Algorithm* algorithm) {
+  Call host = call;
+  const bool send = on_device(call.send);
+  const bool recv = on_device(call.recv);
+  TypedScratch send_copy(send ? call.send.all().count : 0, *(send ? call.send : call.recv).all().type);
+  TypedScratch recv_copy(recv ? call.recv.all().count : 0, *(recv ? call.recv : call.send).all().type);
+  if (send) {
+    HR_CO_TRY(layout::copy(call.send.all(), send_copy.view()));
+    host.send = staged_blocks(call.send, send_copy.view());
+  }
+  if (recv) {
+    // Also what the operation leaves as it is: the operand in place, exscan's result on rank 0.
+    HR_CO_TRY(layout::copy(call.recv.all(), recv_copy.view()));
+    host.recv = staged_blocks(call.recv, recv_copy.view());
+  }
+  Task inner = algorithm->run(host);
+  const Status status = co_await inner;
+  if (!status.ok()) co_return status;
+  if (recv) HR_CO_TRY(layout::copy(recv_copy.view(), call.recv.all()));
+  co_return kOk;
+}
+
+Query query_of(const Call& call, DeviceMode mode) noexcept {
+  Query query;
+  query.operation = call.operation;
+  query.bytes = call.bytes;
+  query.ranks = call.size();
+  query.inter = call.comm->is_inter();
+  query.in_place = call.in_place;
+  if (call.op != nullptr) {
+    const View& vector = contribution(call);
+    query.commutative = call.op->commutative();
+    query.span = typed_bytes(vector.count, *vector.type);
+    query.element = typed_bytes(1, *vector.type);
+  }
+  if (call.area != nullptr) {
+    query.sharing = call.area->sharing();
+    query.slot = call.area->slot_bytes();
+    query.crowded = call.area->crowded();
+    query.readable = call.area->readable();
+  }
+  query.devices = mode.agreed;
+  // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
+  if (mode.on) query.sharing = Sharing::kNone;
+  return query;
+}
+
+Task failed(Status status) { co_return status; }
+
+}  // namespace
+
+bool nothing_to_do(const Call& call) noexcept {
+  return call.bytes == 0 && (kAgreedSize & serves(call.operation)) != 0 && !call.comm->is_inter();
+}
+
+int length_of(const Call& call, const Blocks& blocks) {
+  if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: the own group's
+  if (call.operation < Operation::kNeighborAllgather) return call.peers();
+  const comm::Topology::Neighbors neighbors = call.comm->topology_->neighbors(call.rank());
+  return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
+}
+
+Holds what_is_in(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return Holds::kNothing;
+  if (!mem::maybe_device()) return Holds::kHostData;
+  const bool whole = blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
+  const int length = whole ? 0 : length_of(call, blocks);
+  for (int i = 0; i < length; ++i) {
+    if (blocks.bytes(i) == 0) continue;
+    View view;
+    return blocks.block(i, &view).ok() && view.where.is_device() ? Holds::kDeviceData : Holds::kHostData;
+  }
+  if (!whole || blocks.all().packed == 0) return Holds::kNothing;
+  return on_device(blocks) ? Holds::kDeviceData : Holds::kHostData;
+}
+
+bool never_on_devices(const Call& call) noexcept {
+  constexpr std::uint32_t kAlltoalls = serves(Operation::kAlltoall, Operation::kAlltoallv, Operation::kAlltoallw);
+  return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
+}
+
+const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
+  const Algorithm* algorithm = select(query_of(call, mode));
+  if (algorithm == nullptr) [[unlikely]] {
+    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
+                   call.comm->is_inter() ? "an intercommunicator" : "these arguments");
+  }
+  return algorithm;
+}
+
+Task carry_out(const Call& call, const Algorithm* algorithm) {
+  if (call.op != nullptr && !algorithm->devices && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
+    return staged(call, algorithm);
+  return algorithm->run(call);
+}
+
+Task carry_out_by_messages(const Call& call) {
+  Status status = kOk;
+  const Algorithm* algorithm = choose(call, &status);
+  return algorithm != nullptr ? carry_out(call, algorithm) : failed(status);
+}
+
+}  // namespace hr::coll

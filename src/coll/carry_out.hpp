@@ -1,0 +1,54 @@
+// Carrying out: what the forms of an operation share. Which algorithm, with host copies of device buffers where it
+// needs them.
+//
+// Threads: library lock.
+#pragma once
+
+#include "coll/algorithm.hpp"
+#include "coll/shared/area.hpp"
+
+namespace hr::coll {
+
+// Nothing moves on any process of this operation.
+[[nodiscard]] bool nothing_to_do(const Call& call) noexcept;
+
+// How many blocks the arrays of a buffer describe.
+[[nodiscard]] int length_of(const Call& call, const Blocks& blocks);
+
+// Where a buffer is, as far as its first block with data says.
+enum class Holds : std::uint8_t { kNothing, kHostData, kDeviceData };
+[[nodiscard]] Holds what_is_in(const Call& call, const Blocks& blocks);
+
+// GPUs never do it. An alltoall in place would overwrite what others have still to read.
+[[nodiscard]] bool never_on_devices(const Call& call) noexcept;
+
+// Whether the operation began with an exchange of device buffers, and what came of it.
+struct DeviceMode {
+  bool on = false;
+  bool agreed = false;
+};
+
+// nullptr with the error in *status.
+[[nodiscard]] const Algorithm* choose(const Call& call, Status* status, DeviceMode mode = {});
+// `algorithm` outlives the task, as `call` does.
+[[nodiscard]] p2p::Task carry_out(const Call& call, const Algorithm* algorithm);
+// Without memory that the processes share.
+[[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
+
+// An operation's turn in its area (shared/area.hpp). Gives it up when it goes out of scope, at the latest.
+class Turn {
+ public:
+  explicit Turn(shared::Area& area) noexcept : area_(&area) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { leave(); }
+  void leave() noexcept {
+    if (area_ != nullptr) area_->leave();
+    area_ = nullptr;
+  }
+
+ private:
+  shared::Area* area_;
+};
+
+}  // namespace hr::coll

@@ -1,0 +1,28 @@
+// All operations that only move data, by GPUs: each one fetches what it takes, from layout to layout, in few launches.
+#include "coll/device/members.hpp"
+#include "coll/messages.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+using device::Members;
+
+Status start(const Call& call, Members& members) { return members.fetch(call); }
+
+Task run(const Call& call) { return Members::carry_out(call, &start); }
+
+}  // namespace
+
+const Algorithm move_device = {
+    "device",
+    serves(Operation::kBcast, Operation::kGather, Operation::kGatherv, Operation::kScatter, Operation::kScatterv,
+           Operation::kAllgather, Operation::kAllgatherv, Operation::kAlltoall, Operation::kAlltoallv,
+           Operation::kAlltoallw, Operation::kNeighborAllgather, Operation::kNeighborAllgatherv,
+           Operation::kNeighborAlltoall, Operation::kNeighborAlltoallv, Operation::kNeighborAlltoallw),
+    &on_devices,
+    &run,
+    Sharing::kCells,
+    true};
+
+}  // namespace hr::coll

@@ -1,0 +1,57 @@
+#include "coll/persistence.hpp"
+
+#include "coll/carry_out.hpp"
+#include "coll/device/members.hpp"
+
+namespace hr::coll {
+
+using p2p::Task;
+
+Task Persistence::in_own_area(const Call& call) {
+  shared::Area& area = *call.area;
+  Turn turn(area);
+  if (way_ == Way::kUnknown) {
+    const bool host =
+        what_is_in(call, call.send) == Holds::kHostData || what_is_in(call, call.recv) == Holds::kHostData;
+    std::uint64_t all_on_devices = host ? 0 : 1;
+    Task agreeing = area.agree(&all_on_devices);
+    HR_CO_TRY(co_await agreeing);
+    if (all_on_devices != 0) {
+      Task opening = area.open(Sharing::kCells);
+      HR_CO_TRY(co_await opening);
+    }
+    way_ = area.is_open(Sharing::kCells) && all_on_devices != 0 ? Way::kDevices : Way::kMessages;
+  }
+  DeviceMode mode{true, false};  // the cells are for the exchange alone
+  if (way_ == Way::kDevices) {
+    Task exchanging = area.members().exchange(call);
+    HR_CO_TRY(co_await exchanging);
+    mode.agreed = area.members().agreed();
+  }
+  Status status = kOk;
+  const Algorithm* algorithm = choose(call, &status, mode);
+  if (algorithm == nullptr) co_return status;
+  Task inner = carry_out(call, algorithm);
+  status = co_await inner;
+  co_return status;
+}
+
+Task Persistence::begin(Call& call) {
+  if (nothing_to_do(call)) return {};
+  if (way_ == Way::kUnknown && area_ == nullptr) {
+    const bool user = call.op != nullptr && call.op->kind() == layout::OpKind::kUser;
+    if (user || never_on_devices(call) || !shared::can_share(*call.comm)) {
+      way_ = Way::kMessages;
+    } else {
+      constexpr int kRequests = 1 << 28;
+      area_ = std::make_unique<shared::Area>(*call.comm, (call.tag % kRequests + 1) * shared::Area::kTags);
+    }
+  }
+  if (way_ == Way::kMessages) area_.reset();
+  call.area = area_.get();
+  if (call.area == nullptr) return carry_out_by_messages(call);
+  call.ticket = call.area->draw_ticket();
+  return in_own_area(call);
+}
+
+}  // namespace hr::coll

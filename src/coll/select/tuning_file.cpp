@@ -1,0 +1,173 @@
+#include "coll/select/tuning_file.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace hr::coll::tuning {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kFormat = 1;
+
+// A value as it is written, cut where it is long: what a message shows.
+std::string shown(const Json& value) {
+  constexpr std::size_t kMost = 60;
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return text;
+}
+
+// An object of the file, whose keys are asked for one by one. `where` names it: "row 3".
+class Section {
+ public:
+  Section(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+
+  // Errors: it is no object, or has a key that is not one of these.
+  [[nodiscard]] Status has_only(std::initializer_list<std::string_view> keys) const {
+    if (!object_.is_object()) return fail(Errc::kArg, "%s is not an object", where_.c_str());
+    for (const auto& [key, value] : object_.items()) {
+      bool known = false;
+      for (const std::string_view each : keys) known = known || each == key;
+      if (!known) return wrong(Json(key), "is no key of it");
+    }
+    return kOk;
+  }
+  [[nodiscard]] Status text(const char* key, std::string* value) const {
+    return take(key, value, &Json::is_string, "text");
+  }
+  [[nodiscard]] Status number(const char* key, std::uint64_t* value) const {
+    return take(key, value, &Json::is_number_unsigned, "a whole number, 0 or more");
+  }
+  [[nodiscard]] Status flag(const char* key, bool* value) const {
+    return take(key, value, &Json::is_boolean, "true or false");
+  }
+  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+  [[nodiscard]] const Json& at(const char* key) const { return *object_.find(key); }
+  [[nodiscard]] Status wrong(const Json& value, const std::string& why) const {
+    return fail(Errc::kArg, "%s: %s %s", where_.c_str(), shown(value).c_str(), why.c_str());
+  }
+  [[nodiscard]] Status missing(const char* key) const {
+    return fail(Errc::kArg, "%s: there is no \"%s\"", where_.c_str(), key);
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] Status take(const char* key, T* value, bool (Json::*is)() const noexcept, const char* wanted) const {
+    if (!has(key)) return missing(key);
+    const Json& found = at(key);
+    if (!(found.*is)()) return wrong(found, std::string("is no value of \"") + key + "\", which is " + wanted);
+    *value = found.get<T>();
+    return kOk;
+  }
+
+  const Json& object_;
+  std::string where_;
+};
+
+Status parse_row(const Section& section, SelectionRow* row) {
+  HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "memory", "crowded", "algorithm"}));
+  std::string operation;
+  std::string algorithm;
+  HR_TRY(section.text("operation", &operation));
+  HR_TRY(section.text("algorithm", &algorithm));
+  const std::optional<Operation> known = find_operation(operation);
+  if (!known) return section.wrong(operation, "is no operation");
+  row->operation = *known;
+  const Algorithm* found = find_algorithm(row->operation, algorithm);
+  if (found == nullptr && algorithm != kBuiltIn) {
+    return section.wrong(algorithm, std::string("is no algorithm of ") + name(row->operation));
+  }
+  row->algorithm = found != nullptr ? found->name : kBuiltIn;
+
+  std::uint64_t bytes = std::numeric_limits<std::size_t>::max();
+  std::uint64_t ranks = std::numeric_limits<int>::max();
+  if (section.has("max_bytes")) HR_TRY(section.number("max_bytes", &bytes));
+  if (section.has("max_ranks")) HR_TRY(section.number("max_ranks", &ranks));
+  if (ranks > std::numeric_limits<int>::max()) return section.wrong(ranks, "ranks are more than there can be");
+  row->max_bytes = bytes;
+  row->max_ranks = static_cast<int>(ranks);
+
+  if (section.has("memory")) {
+    std::string memory;
+    HR_TRY(section.text("memory", &memory));
+    if (memory != "host" && memory != "device") return section.wrong(memory, "is neither \"host\" nor \"device\"");
+    row->memory = memory == "host" ? SelectionRow::Memory::kHost : SelectionRow::Memory::kDevice;
+  }
+  if (section.has("crowded")) {
+    bool crowded = false;
+    HR_TRY(section.flag("crowded", &crowded));
+    row->crowded = crowded ? SelectionRow::Crowded::kYes : SelectionRow::Crowded::kNo;
+  }
+  return kOk;
+}
+
+Status parse_machine(const Section& section, Machine* machine) {
+  HR_TRY(section.has_only({"cpu", "cpus", "gpus"}));
+  std::uint64_t cpus = 0;
+  HR_TRY(section.text("cpu", &machine->cpu));
+  HR_TRY(section.number("cpus", &cpus));
+  machine->cpus = cpus <= std::numeric_limits<int>::max() ? static_cast<int>(cpus) : -1;
+  if (!section.has("gpus")) return section.missing("gpus");
+  const Json& gpus = section.at("gpus");
+  if (!gpus.is_array()) return section.wrong(gpus, "is no list");
+  for (const Json& gpu : gpus) {
+    if (!gpu.is_string()) return section.wrong(gpu, "is no name of a GPU");
+    machine->gpus.push_back(gpu.get<std::string>());
+  }
+  return kOk;
+}
+
+Status parse_file(const Json& json, const Machine& machine, std::vector<SelectionRow>* rows) {
+  const Section file(json, "the file");
+  std::uint64_t format = 0;
+  HR_TRY(file.has_only({"format", "version", "date", "command", "machine", "rows"}));
+  HR_TRY(file.number("format", &format));
+  if (format != kFormat) return file.wrong(format, "is a format that this version does not know");
+  std::string text;
+  HR_TRY(file.text("date", &text));
+  HR_TRY(file.text("command", &text));
+  HR_TRY(file.text("version", &text));
+  if (text != version()) {
+    return fail(Errc::kArg, "it was measured with version %.60s, this is %s; run `headrace tune` again", text.c_str(),
+                version());
+  }
+  Machine measured;
+  if (!file.has("machine")) return file.missing("machine");
+  HR_TRY(parse_machine(Section(file.at("machine"), "\"machine\""), &measured));
+  if (measured != machine) {
+    return fail(Errc::kArg, "it is from another machine (%.200s; this is %.200s); run `headrace tune` here",
+                describe(measured).c_str(), describe(machine).c_str());
+  }
+  if (!file.has("rows")) return file.missing("rows");
+  const Json& list = file.at("rows");
+  if (!list.is_array()) return file.wrong(list, "is no list of rows");
+  std::vector<SelectionRow> found;
+  for (const Json& each : list) {
+    found.emplace_back();
+    HR_TRY(parse_row(Section(each, "row " + std::to_string(found.size())), &found.back()));
+  }
+  *rows = std::move(found);
+  return kOk;
+}
+
+}  // namespace
+
+Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": what is in brackets helps nobody.
+    const std::string what = error.what();
+    const auto bracket = what.find("] ");
+    return fail(Errc::kArg, "%.300s", what.c_str() + (bracket == std::string::npos ? 0 : bracket + 2));
+  }
+  return parse_file(json, machine, rows);
+}
+
+const char* version() noexcept { return HEADRACE_VERSION; }
+
+}  // namespace hr::coll::tuning

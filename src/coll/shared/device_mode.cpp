@@ -1,0 +1,74 @@
+// How a communicator comes to begin its collectives with an exchange of device buffers, from one ticket on that all of
+// its processes know before their turn of it.
+//
+// Processes are not at the same ticket: non-blocking and some blocking operations let one run ahead of others. So
+// nobody may decide for a ticket that another one has had its turn of already. The word of rank 0 goes through
+//
+//   nothing -> wanted (by whoever passes device memory) -> candidate ticket -> decided ticket
+//
+// and once it is not nothing, everyone shows the ticket of its turn before it reads the word. Rank 0, in a turn of its
+// own, waits for nobody: when all have shown a turn it writes a candidate behind all of them and looks at the turns
+// again. A turn that was taken without having seen the candidate was shown before that look: then the candidate goes
+// behind that one, too. Otherwise whoever comes to it later sees it. Who comes to a candidate that is not decided yet
+// waits for rank 0, which is between two looks.
+//
+// Memory order: sequentially consistent, as each side writes its word and then reads the other's.
+#include "base/clock.hpp"
+#include "coll/shared/area.hpp"
+
+namespace hr::coll::shared {
+namespace {
+
+constexpr std::uint64_t kWanted = 1;
+constexpr std::uint64_t kCandidate = 2;
+constexpr std::uint64_t kDecided = 3;
+
+constexpr std::uint64_t word_of(std::uint64_t state, std::uint64_t ticket) noexcept { return ticket * 4 + state; }
+constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word % 4; }
+constexpr std::uint64_t ticket_of(std::uint64_t word) noexcept { return word / 4; }
+
+}  // namespace
+
+void Area::want_devices() noexcept {
+  std::uint64_t nothing = 0;
+  control(0).device_mode.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
+}
+
+// The latest turn that anyone has shown; false when somebody has shown none.
+bool Area::latest_turn(std::uint64_t* turn) const noexcept {
+  *turn = 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    const std::uint64_t shown = control(rank).device_turn.value.load(std::memory_order_seq_cst);
+    if (shown == 0) return false;
+    if (*turn < shown) *turn = shown;
+  }
+  return true;
+}
+
+bool Area::decide_device_mode(std::uint64_t ticket) noexcept {
+  std::atomic<std::uint64_t>& mode = control(0).device_mode.value;
+  std::uint64_t word = mode.load(std::memory_order_acquire);
+  if (state_of(word) == kDecided) [[likely]]
+    return ticket >= ticket_of(word);
+  control(rank_).device_turn.value.store(ticket + 1, std::memory_order_seq_cst);
+  std::uint64_t first = 0;
+  if (rank_ == 0 && latest_turn(&first)) {
+    for (;;) {
+      mode.store(word_of(kCandidate, first), std::memory_order_seq_cst);
+      std::uint64_t now = 0;
+      latest_turn(&now);
+      if (now <= first) break;
+      first = now;
+    }
+    mode.store(word_of(kDecided, first), std::memory_order_seq_cst);
+    return false;
+  }
+  word = mode.load(std::memory_order_seq_cst);
+  while (state_of(word) == kCandidate && ticket >= ticket_of(word)) {
+    spin_pause();
+    word = mode.load(std::memory_order_seq_cst);
+  }
+  return state_of(word) == kDecided && ticket >= ticket_of(word);
+}
+
+}  // namespace hr::coll::shared

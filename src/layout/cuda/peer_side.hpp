@@ -1,0 +1,21 @@
+// A view as its owner describes it to processes that will read it by their GPUs.
+//
+// Threads: library lock.
+#pragma once
+
+#include "base/status.hpp"
+#include "layout/cuda/side.hpp"
+#include "layout/view.hpp"
+
+namespace hr::layout::cuda {
+
+// *side has addresses of this process. *list: the memory of the block list that the side points to, which readers need,
+// too; its id is 0 where there is none.
+Status side_for_peers(const View& view, SideShape* side, mem::Location* list);
+
+// A kernel that works on `near` may touch `other`, memory of this process, too.
+[[nodiscard]] bool within_reach(const mem::Location& near, const View& other);
+// Kernels can move data there.
+[[nodiscard]] bool has_copy_kernels(const mem::Location& near);
+
+}  // namespace hr::layout::cuda

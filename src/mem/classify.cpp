@@ -1,0 +1,116 @@
+#include <iterator>
+
+#include "base/turn.hpp"
+#include "mem/cuda/context.hpp"
+#include "mem/cuda/driver.hpp"
+#include "mem/known_host.hpp"
+#include "mem/mem.hpp"
+
+namespace hr::mem::detail {
+
+bool maybe_cuda = true;
+
+namespace {
+
+// The CPU may touch managed memory: what the program has put on the legacy default stream for it must be done.
+// The owning context and the caller's current one are where such work can be expected.
+Status finish_default_stream(const Location& location) {
+  const cuda::Driver& driver = cuda::driver();
+  void* current = nullptr;
+  (void)driver.context_current(&current);
+  if (current != nullptr) {
+    HR_CUDA(location.device, stream_synchronize, (cuda::legacy_stream()), "waiting for the default stream");
+  }
+  if (location.context != nullptr && location.context != current) {
+    HR_CUDA(location.device, context_push, (location.context), "context %p", location.context);
+    const cuda::Result result = driver.stream_synchronize(cuda::legacy_stream());
+    (void)driver.context_pop(&current);
+    HR_TRY(cuda::report(result, "stream_synchronize", location.device, "waiting for the default stream"));
+  }
+  return kOk;
+}
+
+Status ask(const cuda::Driver& driver, const void* address, Location* location) {
+  // Most buffers are host memory, which a query for one thing tells in less time.
+  unsigned memory_type = 0;
+  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
+                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart, cuda::kAttributeRangeSize,
+                      cuda::kAttributeBufferId};
+  unsigned managed = 0;
+  void* context = nullptr;
+  int device = -1;
+  cuda::DeviceAddress start = 0;
+  std::size_t size = 0;
+  unsigned long long id = 0;
+  void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id};
+  const auto pointer = reinterpret_cast<std::uintptr_t>(address);
+  cuda::Result result = driver.pointer_get_attributes(1, attributes, values, pointer);
+  if (result == cuda::kSuccess && memory_type == 0) return kOk;
+  if (result == cuda::kSuccess) {
+    result = driver.pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
+  }
+  if (result != cuda::kSuccess) [[unlikely]] {
+    // Before cuInit nothing can be device memory; an unknown address is host memory.
+    if (result == cuda::kNotInitialized || result == cuda::kDeinitialized || result == cuda::kInvalidValue) return kOk;
+    const cuda::ErrorText error = cuda::error_text(result);
+    return fail(Errc::kBuffer, "cuPointerGetAttributes for buffer %p failed: %s (%s)", address, error.name, error.text);
+  }
+  if (memory_type == 0) return kOk;
+  if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
+    location->pinned = true;
+    return kOk;
+  }
+  location->kind = managed != 0 ? Kind::kManaged : Kind::kDevice;
+  location->device = static_cast<std::int16_t>(device);
+  location->context = context;
+  location->base = static_cast<std::uintptr_t>(start);
+  location->bytes = size;
+  location->id = id;
+  return managed != 0 ? finish_default_stream(*location) : kOk;
+}
+
+// What the driver has said in this turn of the program (base/turn.hpp).
+struct Answer {
+  std::uint64_t turn = 0;
+  std::uintptr_t begin = 0;
+  std::uintptr_t bytes = 0;
+  Location location;
+};
+Answer answers[4];
+unsigned next_answer = 0;
+
+const Location* known(std::uintptr_t pointer) noexcept {
+  for (const Answer& answer : answers) {
+    if (answer.turn == Turn::number() && pointer - answer.begin < answer.bytes) return &answer.location;
+  }
+  return nullptr;
+}
+
+// Memory of pools and ranges that are mapped in parts come and go more cheaply than Turn can see; managed memory needs
+// more than an answer.
+void remember(std::uintptr_t pointer, const Location& location) noexcept {
+  constexpr std::uintptr_t kPage = 4096;
+  const bool device = location.kind == Kind::kDevice;
+  if (location.kind == Kind::kManaged || (device && (location.context == nullptr || location.bytes == 0))) return;
+  if (!Turn::watched()) return;  // no device is in use, as far as we know
+  answers[next_answer++ % std::size(answers)] = {Turn::number(), device ? location.base : pointer & ~(kPage - 1),
+                                                 device ? location.bytes : kPage, location};
+}
+
+}  // namespace
+
+Status classify_slow(const void* address, Location* location) {
+  const auto pointer = reinterpret_cast<std::uintptr_t>(address);
+  if (const Location* answer = known(pointer); answer != nullptr) {
+    *location = *answer;
+    return kOk;
+  }
+  *location = Location{};
+  const cuda::Driver* driver = cuda::find_driver();
+  if (driver == nullptr || known_host(address)) return kOk;
+  HR_TRY(ask(*driver, address, location));
+  remember(pointer, *location);
+  return kOk;
+}
+
+}  // namespace hr::mem::detail

@@ -1,0 +1,72 @@
+// Claims: how two processes share one long copy without waiting for each other.
+//
+// The copy is cut into granules. One word in memory that both reach counts those that are claimed; the receiver claims
+// from the front, the sender from the back, each as much as half of what is left, so that they meet wherever their
+// speeds let them. A process that does something else claims nothing and costs nothing.
+//
+// The word: generation (32 bits) | granules claimed (32). Who comes for a copy that is over, its word in use for the
+// next one, finds another generation and claims nothing.
+// Owner: the receiver lends a word of its own to one copy at a time. Memory order: relaxed; the claims say who copies
+// what, that a part is there is told by messages. Threads: library lock in each process, the word by compare-exchange.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace hr::p2p {
+
+class Claims {
+ public:
+  static constexpr std::size_t kGranule = 16384;
+  static constexpr std::uint32_t kMost = 32;  // granules of one claim: nobody waits longer for a part that is under way
+
+  Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept
+      : word_(word), generation_(generation), bytes_(bytes), granules_(granules_of(bytes)) {}
+
+  static std::uint32_t granules_of(std::size_t bytes) noexcept {
+    return static_cast<std::uint32_t>((bytes + kGranule - 1) / kGranule);
+  }
+  // By the owner, before anybody is told.
+  void open() noexcept { word_.store(std::uint64_t{generation_} << 32, std::memory_order_relaxed); }
+
+  struct Part {
+    std::size_t begin = 0;
+    std::size_t bytes = 0;  // 0: nothing is left
+  };
+  Part from_front() noexcept {
+    const std::uint32_t claimed = claim();
+    const std::size_t begin = own_ * kGranule;
+    own_ += claimed;
+    return {begin, std::min(own_ * kGranule, bytes_) - std::min(begin, bytes_)};
+  }
+  Part from_back() noexcept {
+    const std::uint32_t claimed = claim();
+    const std::size_t end = std::min((granules_ - own_) * kGranule, bytes_);
+    own_ += claimed;
+    return {claimed == 0 ? end : (granules_ - own_) * kGranule, claimed == 0 ? 0 : end - (granules_ - own_) * kGranule};
+  }
+
+  // Bytes of the front, once from_front() has found nothing left: the rest is the other's.
+  [[nodiscard]] std::size_t front_bytes() const noexcept { return std::min(own_ * kGranule, bytes_); }
+
+ private:
+  std::uint32_t claim() noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const auto claimed = static_cast<std::uint32_t>(seen);
+      if (seen >> 32 != generation_ || claimed >= granules_) return 0;
+      const std::uint32_t wanted = std::clamp((granules_ - claimed) / 2, 1U, kMost);
+      if (word_.compare_exchange_weak(seen, seen + wanted, std::memory_order_relaxed)) return wanted;
+    }
+  }
+
+  std::atomic<std::uint64_t>& word_;
+  std::uint32_t generation_;
+  std::size_t bytes_;
+  std::uint32_t granules_;
+  std::size_t own_ = 0;  // granules claimed by this side
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,12 @@
+// Freed exports: device memory that other processes have mapped and whose owner, this process, has freed. It stays in
+// use until they unmap it, so they are told: now and then while messages are made, and before any other memory is
+// given out (which may lie where the freed memory was).
+// Owner: process-wide, from p2p::init() to p2p::finalize(). Threads: library lock.
+#pragma once
+
+namespace hr::p2p::freed_exports {
+
+void init();
+void finalize();
+
+}  // namespace hr::p2p::freed_exports

@@ -1,0 +1,41 @@
+// Variable: a performance variable of the library that counts, read through MPI_T.
+//
+// Owner: its session. Must die before MPI_Finalize.
+#pragma once
+
+#include <mpi.h>
+
+#include "common/check.hpp"
+
+namespace random_pieces {
+
+class Variable {
+ public:
+  explicit Variable(const char* name) {
+    int provided = 0, index = -1, count = 0;
+    CHECK_OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    CHECK_OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    CHECK_OK(MPI_T_pvar_session_create(&session_));
+    CHECK_OK(MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count));
+    CHECK_OK(MPI_T_pvar_start(session_, handle_));
+  }
+  ~Variable() {
+    MPI_T_pvar_session_free(&session_);
+    MPI_T_finalize();
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  // Since the last time.
+  unsigned long long take() {
+    unsigned long long value = 0;
+    CHECK_OK(MPI_T_pvar_readreset(session_, handle_, &value));
+    return value;
+  }
+
+ private:
+  MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
+  MPI_T_pvar_handle handle_ = MPI_T_PVAR_HANDLE_NULL;
+};
+
+}  // namespace random_pieces

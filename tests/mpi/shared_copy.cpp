@@ -1,0 +1,220 @@
+// Long messages that sender and receiver copy together, and every way in which that cannot be: the sender comes late,
+// the receiver does, the sender may not write the receiver's memory, the receiver may not read the sender's.
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/check.hpp"
+
+namespace {
+
+constexpr std::size_t kGuard = 4096;
+constexpr std::size_t kSizes[] = {16384, 16385, 32768, 32769, 49152, 65536, 100001, 262144, 1000003, 4194304, 9000001};
+
+unsigned char byte_at(std::size_t at, int message) {
+  return static_cast<unsigned char>((at * 2654435761U >> 11) + static_cast<unsigned>(message) * 37U);
+}
+
+void fill(unsigned char* data, std::size_t bytes, int message) {
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = byte_at(i, message);
+}
+
+void check_whole(const unsigned char* data, std::size_t bytes, int message) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (data[i] != byte_at(i, message)) {
+      check::fail(__FILE__, __LINE__,
+                  "message " + std::to_string(message) + ": byte " + std::to_string(i) + " of " +
+                      std::to_string(bytes) + " is wrong");
+    }
+  }
+  for (std::size_t i = bytes; i < bytes + kGuard; ++i) CHECK_EQ(data[i], 0xaa);
+}
+
+// One message each way at a time.
+void one_by_one(const check::Environment& mpi, int repeats) {
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (const std::size_t bytes : kSizes) {
+      std::vector<unsigned char> data(bytes + kGuard, 0xaa);
+      const int count = static_cast<int>(bytes);
+      for (int from = 0; from < 2; ++from) {
+        if (mpi.rank == from) {
+          fill(data.data(), bytes, from);
+          CHECK_OK(MPI_Send(data.data(), count, MPI_BYTE, 1 - from, 1, MPI_COMM_WORLD));
+          std::memset(data.data(), 0xaa, data.size());  // it is ours again
+        } else {
+          std::memset(data.data(), 0xaa, data.size());
+          CHECK_OK(MPI_Recv(data.data(), count, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+          check_whole(data.data(), bytes, from);
+        }
+      }
+    }
+  }
+}
+
+// Many at once both ways, some longer than the receiver's buffer, both ranks looking in at random.
+void crossing(const check::Environment& mpi, unsigned seed) {
+  std::mt19937 random(seed);
+  constexpr int kMessages = 12;
+  std::vector<std::vector<unsigned char>> out(kMessages), in(kMessages);
+  std::size_t length[2][kMessages], room[2][kMessages];
+  for (auto& of_rank : length) {
+    for (std::size_t& bytes : of_rank) bytes = 10000 + random() % 2000000;
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int m = 0; m < kMessages; ++m)
+      room[rank][m] = random() % 4 == 0 ? length[1 - rank][m] / 2 : length[1 - rank][m];
+  }
+  std::mt19937 own(seed * 2 + static_cast<unsigned>(mpi.rank));
+  MPI_Request requests[2 * kMessages];
+  MPI_Status statuses[2 * kMessages];
+  const int peer = 1 - mpi.rank;
+  for (int m = 0; m < kMessages; ++m) {
+    in[static_cast<std::size_t>(m)].assign(room[mpi.rank][m] + kGuard, 0xaa);
+    out[static_cast<std::size_t>(m)].resize(length[mpi.rank][m]);
+    fill(out[static_cast<std::size_t>(m)].data(), length[mpi.rank][m], m);
+  }
+  for (int m = 0; m < kMessages; ++m) {
+    const auto at = static_cast<std::size_t>(m);
+    CHECK_OK(
+        MPI_Irecv(in[at].data(), static_cast<int>(room[mpi.rank][m]), MPI_BYTE, peer, m, MPI_COMM_WORLD, &requests[m]));
+    if (own() % 3 == 0) {
+      int flag = 0;
+      CHECK_OK(MPI_Iprobe(peer, 999, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    }
+    CHECK_OK(MPI_Isend(out[at].data(), static_cast<int>(out[at].size()), MPI_BYTE, peer, m, MPI_COMM_WORLD,
+                       &requests[kMessages + m]));
+  }
+  const int code = MPI_Waitall(2 * kMessages, requests, statuses);
+  bool truncated = false;
+  for (int m = 0; m < kMessages; ++m) {
+    const bool fits = room[mpi.rank][m] >= length[peer][m];
+    truncated = truncated || !fits;
+    if (code != MPI_SUCCESS) {
+      CHECK_EQ(check::error_class(statuses[m].MPI_ERROR), fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    }
+    check_whole(in[static_cast<std::size_t>(m)].data(), room[mpi.rank][m], m);
+  }
+  CHECK_EQ(code == MPI_SUCCESS, !truncated);
+}
+
+// A word that both ranks see, without MPI.
+class Flag {
+ public:
+  Flag(const check::Environment& mpi, unsigned seed) {
+    const std::string path = "/tmp/mpi_shared_copy." + std::to_string(seed);
+    if (mpi.rank == 0) open(path, O_CREAT | O_EXCL | O_RDWR);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mpi.rank == 1) open(path, O_RDWR);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mpi.rank == 0) CHECK_EQ(unlink(path.c_str()), 0);
+  }
+  ~Flag() { munmap(word_, 4096); }
+  Flag(const Flag&) = delete;
+  Flag& operator=(const Flag&) = delete;
+  void set(int value) { __atomic_store_n(word_, value, __ATOMIC_RELEASE); }
+  void await(int value) const {
+    while (__atomic_load_n(word_, __ATOMIC_ACQUIRE) != value) sched_yield();
+  }
+
+ private:
+  void open(const std::string& path, int flags) {
+    const int file = ::open(path.c_str(), flags, 0600);
+    CHECK(file >= 0);
+    CHECK_EQ(ftruncate(file, 4096), 0);
+    word_ = static_cast<int*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    CHECK(word_ != MAP_FAILED);
+    close(file);
+  }
+  int* word_ = nullptr;
+};
+
+// The sender is not in MPI from the start of the receive to its end: the receiver needs no help.
+void sender_is_away(const check::Environment& mpi, unsigned seed) {
+  Flag received(mpi, seed);
+  for (int message = 1; message <= 8; ++message) {
+    const std::size_t bytes = std::size_t{65536} << message;
+    std::vector<unsigned char> data(bytes + kGuard, 0xaa);
+    if (mpi.rank == 0) {
+      fill(data.data(), bytes, message);
+      MPI_Request request;
+      CHECK_OK(MPI_Isend(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request));
+      received.await(message);
+      CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else {
+      CHECK_OK(MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      received.set(message);
+      check_whole(data.data(), bytes, message);
+    }
+  }
+}
+
+// From now on this system call fails with EPERM in this process.
+void forbid(long call) {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof rules / sizeof *rules, rules};
+  CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+// The CPU may read this memory, another process may not: the middle of the buffer is mapped for writing only.
+void partly_unreadable(const check::Environment& mpi) {
+  constexpr std::size_t kBytes = std::size_t{3} << 20;
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    if (mpi.rank == 0) {
+      auto* data = static_cast<unsigned char*>(
+          mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      CHECK_EQ(data == MAP_FAILED, false);
+      fill(data, kBytes, repeat);
+      CHECK_EQ(mprotect(data + (kBytes / 8) * static_cast<std::size_t>(repeat), kBytes / 8, PROT_WRITE), 0);
+      CHECK_OK(MPI_Send(data, kBytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD));
+      CHECK_EQ(munmap(data, kBytes), 0);
+    } else {
+      std::vector<unsigned char> data(kBytes + kGuard, 0xaa);
+      CHECK_OK(MPI_Recv(data.data(), kBytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      check_whole(data.data(), kBytes, repeat);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const check::Environment mpi(&argc, &argv, 2);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  unsigned seed = std::random_device{}();
+  CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+  if (mpi.rank == 0) std::printf("seed %u\n", seed);
+  const std::string mode = argc > 1 ? argv[1] : "";
+
+  one_by_one(mpi, 3);
+  for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + round);
+  if (mode == "away") sender_is_away(mpi, seed);
+  if (mode == "unreadable") partly_unreadable(mpi);
+  if (mode == "no_write" && mpi.rank == 0) forbid(SYS_process_vm_writev);
+  if (mode == "no_read" && mpi.rank == 1) forbid(SYS_process_vm_readv);
+  if (mode == "neither" && mpi.rank == 0) {
+    forbid(SYS_process_vm_writev);
+    forbid(SYS_process_vm_readv);
+  }
+  one_by_one(mpi, 3);
+  for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + 100 + round);
+  return 0;
+}
