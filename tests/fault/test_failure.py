@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from launching import MPIEXEC, PROBE, LaunchTest, marked_processes, run, shared_files
+from launching import MPIEXEC, PROBE, LaunchTest, left_of, marked_processes, run, shared_files
 
 
 class Deaths(LaunchTest):
@@ -19,13 +19,13 @@ class Deaths(LaunchTest):
 
     def tearDown(self):
         super().tearDown()
-        self.assertEqual(shared_files() - self.files_before, set(), "shared-memory files are left over")
+        self.assert_no_files_since(self.files_before)
 
     def run_timed(self, *words, limit=2.0):
         start = time.monotonic()
         result = run(*words)
-        # Starting python or a probe is not part of the promise; ending is.
-        self.assertLess(time.monotonic() - start, limit + 1.0)
+        # Starting python or a probe on a busy machine is not part of the promise; ending is.
+        self.assertLess(time.monotonic() - start, limit + 4.0)
         return result
 
     def assert_names_rank(self, result, rank):
@@ -81,9 +81,7 @@ class Deaths(LaunchTest):
         process.wait()
         process.stdout.close()
         # The kernel ends them; give it the time that takes.
-        deadline = time.monotonic() + 5
-        while marked_processes(self.mark) and time.monotonic() < deadline:
-            os.sched_yield()
+        left_of(lambda: marked_processes(self.mark), 5)
 
 
 class Timeout(LaunchTest):

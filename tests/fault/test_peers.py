@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
 @unittest.skipUnless((PEERS / "bin/mpiexec.hydra").exists() and (PEERS / "bin/mpicc").exists(),
                      "HEADRACE_PEERS names no environment with the package mpich")
 class Mpich(LaunchTest):
+    grace = 30.0
+
     def test_its_launcher_starts_our_ranks(self):
         result = run("-n", "3", PROBE, "init", "hello", "exchange", "finalize", launcher=str(PEERS / "bin/mpiexec.hydra"))
         self.assert_ended(result, 0)

@@ -24,13 +24,7 @@ class DeviceTest(LaunchTest):
 
     def tearDown(self):
         super().tearDown()
-        # Other jobs of this machine have theirs for a moment while they start.
-        left = shared_files() - self.files_before
-        deadline = time.monotonic() + 10
-        while left and time.monotonic() < deadline:
-            left &= shared_files()
-            time.sleep(0.05)
-        self.assertEqual(left, set(), "shared-memory files are left over")
+        self.assert_no_files_since(self.files_before)
 
     def job(self, case, *environment, ranks=2):
         words = [word for variable in environment for word in ("-x", variable)]
