@@ -3,11 +3,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
 
 #include "base/log.hpp"
+#include "boot/node_words.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
@@ -15,6 +17,7 @@ namespace {
 
 Identity self;
 std::unique_ptr<Provider> provider;
+NodeWords node_words;
 
 // What two processes on one node have in common and two nodes have not.
 std::string host_id() {
@@ -40,6 +43,12 @@ Status find_nodes() {
   return kOk;
 }
 
+bool first_of_its_node(const Identity& identity) {
+  const auto& nodes = identity.node_of_rank;
+  const int own = nodes[static_cast<std::size_t>(identity.rank)];
+  return std::find(nodes.begin(), nodes.end(), own) - nodes.begin() == identity.rank;
+}
+
 }  // namespace
 
 Status init() {
@@ -55,6 +64,7 @@ Status init() {
   HR_TRY(provider->connect(&self));
   log::set_identity(self.rank, self.size);
   if (self.node_of_rank.empty()) HR_TRY(find_nodes());
+  node_words = NodeWords(self.node_of_rank[static_cast<std::size_t>(self.rank)], first_of_its_node(self));
   log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", chosen->name, self.rank, self.size,
              self.node_of_rank[static_cast<std::size_t>(self.rank)], self.job_id.c_str());
   return kOk;
@@ -66,7 +76,14 @@ Status put(std::string_view key, std::string_view value) { return provider->put(
 
 Status get(std::string_view key, std::string* value) { return provider->get(key, value); }
 
-Status fence() { return provider->fence(); }
+Status fence() {
+  HR_TRY(node_words.publish(*provider));
+  return provider->fence();
+}
+
+void tell(std::string_view key, std::string_view value) { node_words.tell(key, value); }
+
+Status told(std::string_view key, std::string* value) { return node_words.told(*provider, key, value); }
 
 Status finalize() { return provider->finalize(); }
 

@@ -33,6 +33,11 @@ Status get(std::string_view key, std::string* value);
 // Collective over the job; blocks.
 Status fence();
 
+// What the first process of each node tells the others of it, with one question to the launcher for all of it: tell()
+// before the first fence, told() after it. What has not been told is empty. tell() has no effect on other processes.
+void tell(std::string_view key, std::string_view value);
+Status told(std::string_view key, std::string* value);
+
 // Says good-bye to the launcher. After this a death of the process is not an error any more.
 Status finalize();
 // Tells the launcher to end the job with this exit code, then exits the process. Never returns.

@@ -36,12 +36,12 @@ struct DeviceMode {
 [[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
 
 // An operation's turn in its area (shared/area.hpp). Gives it up when it goes out of scope, at the latest.
-class Turn {
+class AreaTurn {
  public:
-  explicit Turn(shared::Area& area) noexcept : area_(&area) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { leave(); }
+  explicit AreaTurn(shared::Area& area) noexcept : area_(&area) {}
+  AreaTurn(const AreaTurn&) = delete;
+  AreaTurn& operator=(const AreaTurn&) = delete;
+  ~AreaTurn() { leave(); }
   void leave() noexcept {
     if (area_ != nullptr) area_->leave();
     area_ = nullptr;

@@ -9,7 +9,7 @@ using p2p::Task;
 
 Task Persistence::in_own_area(const Call& call) {
   shared::Area& area = *call.area;
-  Turn turn(area);
+  AreaTurn turn(area);
   if (way_ == Way::kUnknown) {
     const bool host =
         what_is_in(call, call.send) == Holds::kHostData || what_is_in(call, call.recv) == Holds::kHostData;

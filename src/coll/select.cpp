@@ -40,12 +40,13 @@ std::size_t index(Operation operation) noexcept { return static_cast<std::size_t
 
 Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   for (const SelectionRow& row : rows) {
-    const Algorithm* algorithm = find_algorithm(row.operation, row.algorithm);
-    if (algorithm == nullptr && row.algorithm != kBuiltIn) {
+    const Named algorithm = named(row.operation, row.algorithm);
+    if (!algorithm.known) {
       return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
-    choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm, row.crowded});
+    choices[index(row.operation)].push_back(
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded});
   }
   return kOk;
 }
@@ -101,6 +102,11 @@ const Algorithm* first_match(const std::vector<Choice>& choices, const Query& qu
 }  // namespace
 
 std::span<const SelectionRow> default_rows() noexcept { return kDefaultRows; }
+
+Named named(Operation operation, std::string_view word) noexcept {
+  const Algorithm* algorithm = find_algorithm(operation, word);
+  return {algorithm != nullptr || word == kBuiltIn, algorithm};
+}
 
 const Algorithm* select(const Query& query) {
   const Selection& table = selection();

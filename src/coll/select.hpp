@@ -37,6 +37,16 @@ struct SelectionRow {
 
 inline constexpr std::string_view kBuiltIn = "default";
 
+// What a row's word for the algorithm names: `known` says whether it names one, or kBuiltIn (`algorithm` is nullptr
+// then).
+struct Named {
+  bool known = false;
+  const Algorithm* algorithm = nullptr;
+  // For SelectionRow::algorithm: of static storage.
+  [[nodiscard]] std::string_view name() const noexcept { return algorithm != nullptr ? algorithm->name : kBuiltIn; }
+};
+[[nodiscard]] Named named(Operation operation, std::string_view word) noexcept;
+
 // Puts tuned rows in force, in place of the job's. The names are looked up now.
 // Errors: MPI_ERR_ARG for a name that is not an algorithm of the operation.
 Status use_rows(std::span<const SelectionRow> rows);

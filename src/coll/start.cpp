@@ -31,7 +31,7 @@ Task in_turn(const Call& call) {
   shared::Area& area = *call.area;
   TurnCame came{call};
   HR_CO_UNTIL(call, came);
-  Turn turn(area);
+  AreaTurn turn(area);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
   DeviceMode mode;
@@ -128,7 +128,7 @@ Status run(Call& call) {
     const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
     const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
     if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
-    Turn turn(*call.area);
+    AreaTurn turn(*call.area);
     if (algorithm->needs == Sharing::kNone) turn.leave();
     return p2p::run_blocking(carry_out(call, algorithm));
   }

@@ -2,9 +2,10 @@
 //
 // The CUDA driver is opened with dlopen when the library comes up, at the latest at the first classification; where
 // there is none, is_host_only() stays true and classification is one predictable branch. Before the program itself has
-// initialised CUDA every query answers "host" (no context is ever created for a classification). No classification is
-// cached. Threads: every function may be called from any thread, also one that never touched CUDA; a copy runs in the
-// context that owns the memory and leaves the caller's current context as it was.
+// initialised CUDA every query answers "host" (no context is ever created for a classification). What the driver
+// answered is kept for a turn (base/turn.hpp), not longer: the program may free and allocate between two.
+// Threads: library lock; every function may be called from any thread that holds it, also one that never touched CUDA.
+// A copy runs in the context that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 """From times to rows of the selection table. Pure.
 
 The built-in choice stays wherever another algorithm is not better beyond doubt: three quarters of its rounds are faster
-than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look so by chance, so what is chosen first is measured
-again. A row holds for the numbers of ranks above half of the one that was measured, up to it.
+than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look
+so by chance, so what is chosen first is measured again. A row holds for the numbers of ranks above half of the one that was measured, up to it.
 """
 
 from __future__ import annotations

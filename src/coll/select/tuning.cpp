@@ -47,12 +47,16 @@ Status put_rows(const std::vector<SelectionRow>& rows) {
   for (std::size_t from = 0; from < text.size(); from += kPiece) {
     HR_TRY(boot::put(key_of(pieces++), std::string_view(text).substr(from, kPiece)));
   }
-  return boot::put(kPieces, std::to_string(pieces));  // last: where it is missing there are no rows
+  const std::string count = std::to_string(pieces);
+  HR_TRY(boot::put(kPieces, count));  // for other nodes; last: where it is missing there are no rows
+  boot::tell(kPieces, count);
+  return kOk;
 }
 
 Status get_rows(std::vector<SelectionRow>* rows) {
   std::string word;
-  if (!boot::get(kPieces, &word).ok()) {
+  HR_TRY(boot::told(kPieces, &word));
+  if (word.empty() && !boot::get(kPieces, &word).ok()) {
     take_detail();
     return kOk;
   }
@@ -96,6 +100,7 @@ void share() {
   own_rows.clear();
   const boot::Identity& identity = boot::identity();
   if (identity.rank != 0) return;
+  boot::tell(kPieces, "0");
   File file = read();
   if (!file.found) return;
   if (file.problem.empty() && identity.size > 1 && !put_rows(file.rows).ok()) file.problem = take_detail();
@@ -155,11 +160,11 @@ Status decode(std::string_view text, std::vector<SelectionRow>* rows) {
     row.max_ranks = static_cast<int>(number(0x7fffffff));
     row.memory = static_cast<SelectionRow::Memory>(number(2));
     row.crowded = static_cast<SelectionRow::Crowded>(number(2));
-    const Algorithm* algorithm = find_algorithm(row.operation, line);
-    if (!operation || !good || (algorithm == nullptr && line != kBuiltIn)) {
+    const Named algorithm = named(row.operation, line);
+    if (!operation || !good || !algorithm.known) {
       return fail(Errc::kOther, "\"%.100s\" is no row of a tuning file", whole.c_str());
     }
-    row.algorithm = algorithm != nullptr ? algorithm->name : kBuiltIn;
+    row.algorithm = algorithm.name();
     rows->push_back(row);
   }
   return kOk;

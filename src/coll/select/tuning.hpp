@@ -2,9 +2,10 @@
 //
 // Process 0 reads the file in MPI_Init and puts its rows into the boot layer's key-value space, before the exchange
 // that MPI_Init has anyway; the others take them from there at their first collective. So no two processes can
-// disagree, whatever files they would have found, and without a file MPI_Init costs one failing open() in process 0
-// alone. A file that cannot be used is named once, by process 0, and the job runs with the built-in rows. Owner:
-// process-wide. Threads: library lock.
+// disagree, whatever files they would have found. That there is none is told to the processes of its node with the
+// words they are told anyway (boot.hpp): without a file all of this costs one failing open() in process 0. A file that
+// cannot be used is named once, by process 0, and the job runs with the built-in rows. Owner: process-wide. Threads:
+// library lock.
 #pragma once
 
 #include <string>

@@ -76,11 +76,9 @@ Status parse_row(const Section& section, SelectionRow* row) {
   const std::optional<Operation> known = find_operation(operation);
   if (!known) return section.wrong(operation, "is no operation");
   row->operation = *known;
-  const Algorithm* found = find_algorithm(row->operation, algorithm);
-  if (found == nullptr && algorithm != kBuiltIn) {
-    return section.wrong(algorithm, std::string("is no algorithm of ") + name(row->operation));
-  }
-  row->algorithm = found != nullptr ? found->name : kBuiltIn;
+  const Named found = named(row->operation, algorithm);
+  if (!found.known) return section.wrong(algorithm, std::string("is no algorithm of ") + name(row->operation));
+  row->algorithm = found.name();
 
   std::uint64_t bytes = std::numeric_limits<std::size_t>::max();
   std::uint64_t ranks = std::numeric_limits<int>::max();

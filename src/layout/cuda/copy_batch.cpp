@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+
 namespace hr::layout::cuda {
 namespace {
 

@@ -23,6 +23,9 @@ TEST(Singleton, IsRankZeroOfOne) {
   EXPECT_EQ(value, "value");
   EXPECT_FALSE(get("no-such-key", &value).ok());
   EXPECT_NE(take_detail().find("no-such-key"), std::string::npos);
+  tell("word", "for myself");
+  ASSERT_TRUE(told("word", &value).ok());
+  EXPECT_EQ(value, "for myself");
   EXPECT_TRUE(finalize().ok());
 }
 

@@ -1,0 +1,38 @@
+// NodeWords: what the first process of a node tells the others of it at the start, as one value of the launcher's
+// key-value space: each process asks once, however many words there are.
+//
+// Internal to boot/. Owner: boot.cpp, one from init() on. Threads: library lock.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+
+class NodeWords {
+ public:
+  NodeWords() = default;
+  NodeWords(int node, bool first) : key_("headrace-node-" + std::to_string(node)), first_(first) {}
+
+  // Has an effect on the first process of the node alone, until it has published.
+  void tell(std::string_view key, std::string_view value);
+  // Before a fence: what has been told, if anything.
+  Status publish(Provider& provider);
+  // Empty when it has not been told. Errors: the provider's.
+  Status told(Provider& provider, std::string_view key, std::string* value);
+
+ private:
+  std::string key_;
+  bool first_ = false;
+  bool known_ = false;  // words_ is what was published
+  std::map<std::string, std::string, std::less<>> words_;
+};
+
+// "3/shm9/some/path": each text after its length. Errors of split(): MPI_ERR_OTHER for what join() did not write.
+[[nodiscard]] std::string join(const std::map<std::string, std::string, std::less<>>& words);
+Status split(std::string_view text, std::map<std::string, std::string, std::less<>>* words);
+
+}  // namespace hr::boot
