@@ -4,21 +4,38 @@
 
 #include <mutex>
 
+#include "base/clock.hpp"
+
 namespace hr {
 namespace {
 std::mutex mutex;
 // Depth of recursion of this thread; non-zero exactly when it holds the mutex.
 thread_local int held_depth = 0;
+constexpr int kTries = 20;
 }  // namespace
 
 void LibraryLock::enable() noexcept { enabled_ = true; }
 
+bool LibraryLock::try_acquire() noexcept {
+  if (!mutex.try_lock()) return false;
+  held_depth = 1;
+  return true;
+}
+
 void LibraryLock::acquire_slow() noexcept {
   if (held_depth++ != 0) return;
-  if (mutex.try_lock()) return;
-  waiters_.fetch_add(1, std::memory_order_relaxed);
-  mutex.lock();
-  waiters_.fetch_sub(1, std::memory_order_relaxed);
+  bool locked = false;
+  // A round of progress takes less time than falling asleep.
+  for (int i = 0; i < kTries && !locked; ++i) {
+    if (i != 0) spin_pause();
+    locked = mutex.try_lock();
+  }
+  if (!locked) {
+    waiters_.fetch_add(1, std::memory_order_relaxed);
+    mutex.lock();
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  acquisitions_.store(acquisitions() + 1, std::memory_order_relaxed);
 }
 
 void LibraryLock::release_slow() noexcept {

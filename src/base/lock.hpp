@@ -29,6 +29,11 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
+  // For a thread of the library, which never holds up the program's: false where somebody has the lock. Needs enable();
+  // what it acquires is given back with release().
+  [[nodiscard]] static bool try_acquire() noexcept;
+  // How often acquire() has been called by threads that did not hold the lock.
+  [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }
   // Lets waiting threads in, if there are any. The caller's depth of recursion is restored after.
   static void yield() noexcept {
     if (enabled_) [[unlikely]]
@@ -51,6 +56,7 @@ class LibraryLock {
 
   static inline bool enabled_ = false;
   static inline std::atomic<int> waiters_{0};
+  static inline std::atomic<unsigned> acquisitions_{0};
 };
 
 // For the length of one call of the library.

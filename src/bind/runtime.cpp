@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "bind/handles.hpp"
@@ -17,6 +18,7 @@
 #include "mpi.h"
 #include "p2p/buffered.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress_thread.hpp"
 
 namespace hr::bind {
 namespace {
@@ -50,6 +52,10 @@ Status bring_up() {
   coll::tuning::share();  // before p2p's exchange
   HR_TRY(p2p::init());
   HR_TRY(comm::init());
+  if (knobs().progress_thread != ProgressThreadChoice::kOff) {
+    runtime::enable_threads();
+    HR_TRY(p2p::progress_thread::start());
+  }
   layers_up = true;
   return kOk;
 }

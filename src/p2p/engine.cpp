@@ -10,6 +10,7 @@
 #include "p2p/device_get.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/local_copy.hpp"
+#include "p2p/progress_thread.hpp"
 #include "p2p/staged.hpp"
 
 namespace hr::p2p {
@@ -17,10 +18,9 @@ namespace {
 
 std::unique_ptr<Engine> the_engine;
 
-bool more_processes_than_cores(const boot::Identity& identity) {
+int processes_on_node(const boot::Identity& identity) {
   const int node = identity.node_of_rank[static_cast<std::size_t>(identity.rank)];
-  const auto on_node = std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node);
-  return on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<int>(std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node));
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ Status init() {
   the_engine->rank = identity.rank;
   the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
   for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
-  the_engine->oversubscribed = more_processes_than_cores(identity);
+  the_engine->processes_on_node = processes_on_node(identity);
+  the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
   HR_TRY(transport::init(job, deliver));
   freed_exports::init();
@@ -70,6 +71,7 @@ Status init() {
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
+  progress_thread::stop();
   HR_TRY(process_buffer().flush());
   wait_until([] { return the_engine->busy.empty() && staged::idle(); });
   staged::finalize();

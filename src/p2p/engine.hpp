@@ -54,6 +54,7 @@ struct Engine {
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request lone_receive;
   bool lone_receive_taken = false;
+  int processes_on_node = 1;
   bool oversubscribed = false;  // more processes on this node than cores
 };
 

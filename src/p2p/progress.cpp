@@ -96,6 +96,11 @@ void end_polled_wait() noexcept {
   set_pace();
 }
 
+bool needs_polling() noexcept {
+  const Engine* state = engine();
+  return polled_waits > 0 || !hooks.empty() || (state != nullptr && !state->busy.empty());
+}
+
 bool more_processes_than_cores() noexcept {
   const Engine* state = engine();
   return state == nullptr || state->oversubscribed;
@@ -122,6 +127,7 @@ void Backoff::pause_longer() {
   }
   const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
   transport::Transport* sleeper = state->sleeper;
+  if (!sleeper->arm()) return;
   const int depth = LibraryLock::suspend();
   sleeper->sleep(seconds);
   LibraryLock::resume(depth);

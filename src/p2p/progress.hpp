@@ -25,6 +25,9 @@ void remove_hook(ProgressHook hook, void* argument);
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
+// What is under way may end without a message from another process.
+[[nodiscard]] bool needs_polling() noexcept;
+
 // One polled wait, held for as long as its owner has anything under way.
 class PolledWait {
  public:

@@ -86,10 +86,13 @@ class Transport {
   // to.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Sleeping: arm() is called before sleep(); if a message arrives in between, sleep() returns at once.
-  // Only one transport of a process sleeps (the one with the doorbell); the default does not.
+  // Sleeping. arm() is false where something has arrived already; after it a message that arrives ends a sleep(), also
+  // one that has not begun yet. Several threads may sleep at a time; sleep() and wake() need no library lock. Only one
+  // transport of a process sleeps (the one with the doorbell); the default does not.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
+  [[nodiscard]] virtual bool arm() { return false; }
   virtual void sleep(double /*at most seconds*/) {}
+  virtual void wake() noexcept {}  // whoever sleeps in this process
 
   // Everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;

@@ -33,10 +33,24 @@ int main(int argc, char** argv) {
 """
 
 
+def peers_files() -> set[Path]:
+    return set(Path("/dev/shm").glob("mpich_shm_*"))
+
+
 @unittest.skipUnless((PEERS / "bin/mpiexec.hydra").exists() and (PEERS / "bin/mpicc").exists(),
                      "HEADRACE_PEERS names no environment with the package mpich")
 class Mpich(LaunchTest):
     grace = 30.0
+
+    def setUp(self):
+        super().setUp()
+        self.files_before = peers_files()
+
+    def tearDown(self):
+        super().tearDown()
+        # Its ranks leave theirs behind when they are killed.
+        for file in peers_files() - self.files_before:
+            file.unlink(missing_ok=True)
 
     def test_its_launcher_starts_our_ranks(self):
         result = run("-n", "3", PROBE, "init", "hello", "exchange", "finalize", launcher=str(PEERS / "bin/mpiexec.hydra"))

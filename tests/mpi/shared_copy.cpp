@@ -1,9 +1,7 @@
 // Long messages that sender and receiver copy together, and every way in which that cannot be: the sender comes late,
 // the receiver does, the sender may not write the receiver's memory, the receiver may not read the sender's.
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "common/check.hpp"
+#include "common/flags.hpp"
 
 namespace {
 
@@ -110,40 +109,9 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
-// A word that both ranks see, without MPI.
-class Flag {
- public:
-  Flag(const check::Environment& mpi, unsigned seed) {
-    const std::string path = "/tmp/mpi_shared_copy." + std::to_string(seed);
-    if (mpi.rank == 0) open(path, O_CREAT | O_EXCL | O_RDWR);
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    if (mpi.rank == 1) open(path, O_RDWR);
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    if (mpi.rank == 0) CHECK_EQ(unlink(path.c_str()), 0);
-  }
-  ~Flag() { munmap(word_, 4096); }
-  Flag(const Flag&) = delete;
-  Flag& operator=(const Flag&) = delete;
-  void set(int value) { __atomic_store_n(word_, value, __ATOMIC_RELEASE); }
-  void await(int value) const {
-    while (__atomic_load_n(word_, __ATOMIC_ACQUIRE) != value) sched_yield();
-  }
-
- private:
-  void open(const std::string& path, int flags) {
-    const int file = ::open(path.c_str(), flags, 0600);
-    CHECK(file >= 0);
-    CHECK_EQ(ftruncate(file, 4096), 0);
-    word_ = static_cast<int*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-    CHECK(word_ != MAP_FAILED);
-    close(file);
-  }
-  int* word_ = nullptr;
-};
-
 // The sender is not in MPI from the start of the receive to its end: the receiver needs no help.
-void sender_is_away(const check::Environment& mpi, unsigned seed) {
-  Flag received(mpi, seed);
+void sender_is_away(const check::Environment& mpi) {
+  check::Flags received(mpi);
   for (int message = 1; message <= 8; ++message) {
     const std::size_t bytes = std::size_t{65536} << message;
     std::vector<unsigned char> data(bytes + kGuard, 0xaa);
@@ -151,7 +119,7 @@ void sender_is_away(const check::Environment& mpi, unsigned seed) {
       fill(data.data(), bytes, message);
       MPI_Request request;
       CHECK_OK(MPI_Isend(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request));
-      received.await(message);
+      received.await(1, message);
       CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     } else {
       CHECK_OK(MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -206,7 +174,7 @@ int main(int argc, char** argv) {
 
   one_by_one(mpi, 3);
   for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + round);
-  if (mode == "away") sender_is_away(mpi, seed);
+  if (mode == "away") sender_is_away(mpi);
   if (mode == "unreadable") partly_unreadable(mpi);
   if (mode == "no_write" && mpi.rank == 0) forbid(SYS_process_vm_writev);
   if (mode == "no_read" && mpi.rank == 1) forbid(SYS_process_vm_readv);

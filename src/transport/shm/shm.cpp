@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/knobs.hpp"
+#include "base/lock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/shm/remote.hpp"
@@ -21,6 +22,9 @@ namespace {
 constexpr std::size_t kFirstBytes = 32768;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
+
+// Told to the processes of a node: the path of the segment.
+constexpr const char* kFile = "shm";
 
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
@@ -93,7 +97,9 @@ class Shm final : public Transport {
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
+  [[nodiscard]] bool arm() override;
   void sleep(double seconds) override;
+  void wake() noexcept override { bell_->wake(); }
   Status finalize() override { return kOk; }
 
  private:
@@ -140,7 +146,6 @@ class Shm final : public Transport {
 
 Status Shm::open(const Job& job) {
   const int count = processes();
-  const std::string key = "headrace-shm-" + std::to_string(node_);
   const std::string path = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
   const Segment::Sizes sizes{count, ring_bytes_for(count), staging_bytes()};
   register_barrier();
@@ -149,13 +154,13 @@ Status Shm::open(const Job& job) {
   if (own_ == 0) {
     const Status made = segment_.create(path, sizes);
     // The others learn of a failure instead of waiting for ever.
-    HR_TRY(boot::put(key, made.ok() ? path : "failed"));
+    boot::tell(kFile, made.ok() ? path : "failed");
     HR_TRY(boot::fence());
     if (!made.ok()) return made;
   } else {
     HR_TRY(boot::fence());
     std::string answer;
-    HR_TRY(boot::get(key, &answer));
+    HR_TRY(boot::told(kFile, &answer));
     if (answer == "failed") {
       return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
                   path.c_str());
@@ -270,11 +275,18 @@ bool Shm::anything_ready() const noexcept {
   return false;
 }
 
-void Shm::sleep(double seconds) {
+bool Shm::arm() {
   bell_->sleeping.store(1, std::memory_order_seq_cst);
   barrier();
-  if (!anything_ready()) sleep_on(bell_->sleeping, seconds);
+  if (!anything_ready()) return true;
   bell_->sleeping.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+void Shm::sleep(double seconds) {
+  sleep_on(bell_->sleeping, seconds);
+  // Another thread may be asleep as well: then the next message rings once more than it needs to.
+  if (!LibraryLock::enabled()) bell_->sleeping.store(0, std::memory_order_relaxed);
 }
 
 Status Shm::read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) {

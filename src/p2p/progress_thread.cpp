@@ -1,0 +1,148 @@
+#include "p2p/progress_thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/lock.hpp"
+#include "base/log.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p::progress_thread {
+namespace {
+
+// With a core to spare: pauses between two looks, and how long it looks on after the last thing that moved.
+constexpr int kPausesBetweenLooks = 8;
+constexpr double kWatchSeconds = 1e-3;
+// Without one: for so long the program must have kept out of MPI, at first and at most.
+constexpr double kShortestNap = 100e-6;
+constexpr double kLongestNap = 1e-3;
+// Asleep. What ends the wait for a device or for a word in shared memory rings no doorbell.
+constexpr double kSleepSeconds = 10e-3;
+constexpr double kSleepPolling = 100e-6;
+// Rounds in which something moves before a thread of the program that has come meanwhile gets the lock.
+constexpr int kMostRounds = 16;
+
+pthread_t thread;
+bool running = false;
+pid_t owner = 0;  // a forked child has no such thread
+bool watches = false;
+std::atomic<bool> stopping{false};
+
+bool stopped() noexcept { return stopping.load(std::memory_order_acquire); }
+
+void nap(double seconds) noexcept {
+  timespec time{};
+  time.tv_nsec = static_cast<long>(seconds * 1e9);
+  ::nanosleep(&time, nullptr);
+}
+
+bool poll_on() {
+  bool moved = false;
+  for (int round = 0; round < kMostRounds && poll(); ++round) moved = true;
+  return moved;
+}
+
+// Called with the lock, returns without: once it has been asleep, or at once where something has come.
+void sleep() {
+  transport::Transport* sleeper = engine()->sleeper;
+  const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
+  const bool armed = sleeper->arm();
+  LibraryLock::release();
+  if (armed && !stopped()) sleeper->sleep(seconds);
+}
+
+void watch() {
+  double last = now_seconds();
+  while (!stopped()) {
+    for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
+    const bool free = LibraryLock::try_acquire();
+    if (!free || poll_on()) last = now_seconds();
+    if (!free) continue;
+    if (now_seconds() - last > kWatchSeconds) {
+      sleep();
+    } else {
+      LibraryLock::release();
+    }
+  }
+}
+
+void stand_in() {
+  unsigned calls = LibraryLock::acquisitions() - 1;
+  double rest = kShortestNap;
+  while (!stopped()) {
+    const unsigned now = LibraryLock::acquisitions();
+    if (now != calls || !LibraryLock::try_acquire()) {
+      calls = now;
+      nap(rest);
+      rest = std::min(2 * rest, kLongestNap);
+      continue;
+    }
+    rest = kShortestNap;
+    poll_on();
+    sleep();
+  }
+}
+
+void* run(void*) {
+  ::pthread_setname_np(::pthread_self(), "mpi progress");
+  watches ? watch() : stand_in();
+  return nullptr;
+}
+
+bool may_watch() noexcept {
+  if (knobs().progress_thread == ProgressThreadChoice::kWatch) return true;
+  if (knobs().progress_thread == ProgressThreadChoice::kSleep) return false;
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1 &&
+         2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+// For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
+void stop_at_exit() { stop(); }
+
+}  // namespace
+
+Status start() {
+  if (running || engine()->sleeper == nullptr) return kOk;
+  static const int registered = std::atexit(stop_at_exit);
+  static_cast<void>(registered);
+  stopping.store(false, std::memory_order_release);
+  watches = may_watch();
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = ::pthread_create(&thread, nullptr, run, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    return fail(Errc::kOther,
+                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",
+                std::strerror(error));
+  }
+  running = true;
+  owner = ::getpid();
+  log::write(log::Level::kDecision, "progress thread: %s",
+             watches ? "watches while the program computes" : "sleeps until messages come");
+  return kOk;
+}
+
+void stop() noexcept {
+  if (!running || owner != ::getpid()) return;
+  running = false;
+  stopping.store(true, std::memory_order_release);
+  if (engine() != nullptr) engine()->sleeper->wake();
+  ::pthread_join(thread, nullptr);
+}
+
+}  // namespace hr::p2p::progress_thread
