@@ -1,5 +1,6 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
-// handed from core to core (one way, microseconds), and one memcpy between two buffers of each size.
+// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it), one way in
+// microseconds, and one memcpy between two buffers of each size.
 #include <sched.h>
 
 #include <algorithm>
@@ -16,6 +17,9 @@
 #include "limits/clock.hpp"
 
 namespace {
+
+// Beyond it a message is better copied once.
+constexpr std::size_t kLargestExchange = 8192;
 
 std::vector<int> allowed_cores() {
   cpu_set_t set;
@@ -34,30 +38,49 @@ void bind_to(int core) {
   sched_setaffinity(0, sizeof set, &set);  // of the calling thread
 }
 
-struct alignas(128) Line {
-  std::atomic<unsigned> turn{0};
+// A flag with the data right behind it, so that little data shares its line.
+class Mailbox {
+ public:
+  explicit Mailbox(std::size_t bytes) : memory_(sizeof(Line) * (1 + (kFlag + bytes) / sizeof(Line))) {}
+  void send(unsigned turn, const std::byte* from, std::size_t bytes) {
+    if (bytes != 0) std::memcpy(data(), from, bytes);
+    flag().store(turn, std::memory_order_release);
+  }
+  void receive(unsigned turn, std::byte* to, std::size_t bytes) {
+    while (flag().load(std::memory_order_acquire) != turn) {
+    }
+    if (bytes != 0) std::memcpy(to, data(), bytes);
+  }
+
+ private:
+  static constexpr std::size_t kFlag = 8;
+  struct alignas(128) Line {
+    std::byte bytes[128];
+  };
+  std::byte* data() { return memory_.data()->bytes + kFlag; }
+  std::atomic_ref<unsigned> flag() { return std::atomic_ref(*reinterpret_cast<unsigned*>(memory_.data())); }
+  std::vector<Line> memory_;
 };
 
-// Microseconds for one way, of `rounds` there and back through two lines.
-double cache_line_us(int other_core, unsigned rounds) {
-  Line there, back;
+// Microseconds for one way, of `rounds` there and back.
+double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
+  Mailbox there(bytes), back(bytes);
   std::thread partner([&] {
     bind_to(other_core);
+    std::vector<std::byte> own(bytes);
     for (unsigned i = 1; i <= rounds; ++i) {
-      while (there.turn.load(std::memory_order_acquire) != i) {
-      }
-      back.turn.store(i, std::memory_order_release);
+      there.receive(i, own.data(), bytes);
+      back.send(i, own.data(), bytes);
     }
   });
+  std::vector<std::byte> own(bytes);
   // The first one waits for the thread to be there.
-  there.turn.store(1, std::memory_order_release);
-  while (back.turn.load(std::memory_order_acquire) != 1) {
-  }
+  there.send(1, own.data(), bytes);
+  back.receive(1, own.data(), bytes);
   const double start = bench::now_us();
   for (unsigned i = 2; i <= rounds; ++i) {
-    there.turn.store(i, std::memory_order_release);
-    while (back.turn.load(std::memory_order_acquire) != i) {
-    }
+    there.send(i, own.data(), bytes);
+    back.receive(i, own.data(), bytes);
   }
   const double passed = bench::now_us() - start;
   partner.join();
@@ -81,11 +104,11 @@ bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::size_t> sizes{64, 1024, 4096, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
+  std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
   std::string json, message;
   int samples = 1000;
   bench::OptionTable table;
-  table.add("--sizes", "A,B,...", "of the copies (64 to 4M)",
+  table.add("--sizes", "A,B,...", "of messages and copies (8 to 4M)",
             [&](const std::string& v) { return bench::parse_size_list(v, sizes); });
   table.add("--samples", "N", "at most, for each figure (1000)",
             [&](const std::string& v) { return bench::parse_positive(v, samples); });
@@ -113,9 +136,14 @@ int main(int argc, char** argv) {
   if (cores.size() >= 2) {
     bind_to(cores[0]);
     constexpr unsigned kRounds = 2000;
-    add("cache line", 64, bench::sample(bench::Effort{std::min(samples, 5), samples, 20e3}, [&] {
-          return cache_line_us(cores[1], kRounds);
-        }));
+    const auto exchange = [&](std::size_t bytes) {
+      return bench::sample(bench::Effort{std::min(samples, 5), samples, 20e3},
+                           [&] { return exchange_us(bytes, cores[1], kRounds); });
+    };
+    add("cache line", 64, exchange(0));
+    for (const std::size_t bytes : sizes) {
+      if (bytes > 0 && bytes <= kLargestExchange) add("exchange", bytes, exchange(bytes));
+    }
   }
   for (const std::size_t bytes : sizes) {
     if (bytes > 0) add("memcpy", bytes, copy_us(bytes, effort));

@@ -56,6 +56,20 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
+// The same for the most frequent case: some host memory in one run, where there is no device memory. False:
+// make_view().
+inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                     std::size_t* bytes) {
+  Count packed = 0;
+  if (mem::detail::maybe_cuda || !type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) {
+    return false;
+  }
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());
+  *data = reinterpret_cast<const std::byte*>(address);
+  *bytes = static_cast<std::size_t>(packed);
+  return packed != 0 && address >= detail::kFirstValidAddress;
+}
+
 // Bytes [offset, offset + bytes) of the packed form, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);

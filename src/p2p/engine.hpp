@@ -104,8 +104,10 @@ void mark_busy(Peer& peer);
 
 // Completes a request; its text is the current detail when the completion carries an error. May destroy it.
 void complete(Request& request, const Completion& completion);
-// Fills in a new request for point-to-point use and takes the references it needs.
-Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc);
+// A new request for point-to-point use, with the references it needs. nullptr: no memory.
+inline Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
+  return Arena<Request>::instance().create(data, is_receive, envelope.context, envelope.source, envelope.tag, proc);
+}
 // A completion for a received message of `bytes` in a buffer of `capacity`: MPI_ERR_TRUNCATE when it does not fit.
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity);
 

@@ -64,16 +64,10 @@ Matcher::~Matcher() {
   }
 }
 
-void Matcher::post(Request& receive) {
-  receive.sequence_ = next_sequence_++;
-  ++posted_count_;
-  if (posted_bins_.active() && !has_wildcard(wanted_of(receive))) {
-    posted_bins_.bucket(receive.source_, receive.tag_).push_back(receive);
-    if (posted_count_ > 4 * posted_bins_.size()) bin_posted();
-    return;
-  }
-  posted_.push_back(receive);
-  if (posted_count_ == kListLimit && !posted_bins_.active()) bin_posted();
+void Matcher::post_in_bins(Request& receive) {
+  if (has_wildcard(wanted_of(receive))) return posted_.push_back(receive);
+  posted_bins_.bucket(receive.source_, receive.tag_).push_back(receive);
+  if (posted_count_ > 4 * posted_bins_.size()) bin_posted();
 }
 
 void Matcher::bin_posted() {
@@ -91,26 +85,25 @@ void Matcher::bin_posted() {
   for (Request* receive : exact) posted_bins_.bucket(receive->source_, receive->tag_).push_back(*receive);
 }
 
-void Matcher::withdraw(Request& receive) noexcept {
-  receive.link_.unlink();
-  --posted_count_;
-}
-
-Request* Matcher::match_posted(const Envelope& message) noexcept {
+Request* Matcher::search_posted(const Envelope& message) noexcept {
   Request* oldest = nullptr;
+  std::size_t passed = 0;
   for (Request* receive = posted_.front(); receive != nullptr; receive = posted_.next(*receive)) {
-    if (accepts(wanted_of(*receive), message)) {
+    if (takes(*receive, message)) {
       oldest = receive;
       break;
     }
+    ++passed;
   }
   if (posted_bins_.active()) {
     auto& bucket = posted_bins_.bucket(message.source, message.tag);
     for (Request* receive = bucket.front(); receive != nullptr; receive = bucket.next(*receive)) {
-      if (!accepts(wanted_of(*receive), message)) continue;
+      if (!takes(*receive, message)) continue;
       if (oldest == nullptr || receive->sequence_ < oldest->sequence_) oldest = receive;
       break;
     }
+  } else if (passed > kListLimit) {
+    bin_posted();
   }
   if (oldest != nullptr) withdraw(*oldest);
   return oldest;
@@ -119,14 +112,11 @@ Request* Matcher::match_posted(const Envelope& message) noexcept {
 void Matcher::keep(Unexpected* message) {
   ++unexpected_count_;
   unexpected_.push_back(*message);
-  if (unexpected_bins_.active()) {
-    if (unexpected_count_ > 4 * unexpected_bins_.size()) {
-      bin_unexpected();
-    } else {
-      unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
-    }
-  } else if (unexpected_count_ == kListLimit) {
+  if (!unexpected_bins_.active()) return;
+  if (unexpected_count_ > 4 * unexpected_bins_.size()) {
     bin_unexpected();
+  } else {
+    unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
   }
 }
 
@@ -148,10 +138,11 @@ Unexpected* Matcher::find(const Envelope& wanted) noexcept {
     }
     return nullptr;
   }
-  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
-    if (accepts(wanted, message->envelope)) return message;
-  }
-  return nullptr;
+  Unexpected* found = unexpected_.front();
+  std::size_t passed = 0;
+  for (; found != nullptr && !accepts(wanted, found->envelope); found = unexpected_.next(*found)) ++passed;
+  if (passed > kListLimit && !unexpected_bins_.active()) bin_unexpected();
+  return found;
 }
 
 void Matcher::take(Unexpected& message) noexcept {

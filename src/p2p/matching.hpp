@@ -1,11 +1,10 @@
 // Matching: which receive takes which message (MPI 5.0 section 3.5).
 //
 // Every context has two queues: receives posted and not matched, and messages that came unexpected. Both keep the
-// order of arrival. They start as plain lists; past kListLimit entries the exact ones are also found through bins by
-// (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay in the list; the
-// older of the two candidates wins by sequence number.
-// Owner: the Matcher owns Unexpected records until they are taken; posted Requests belong to their starters.
-// Threads: library lock.
+// order of arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries the exact ones are
+// found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay
+// in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records
+// until they are taken; posted Requests belong to their starters. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -73,10 +72,24 @@ class Matcher {
   ~Matcher();
 
   // --- receives ---
-  void post(Request& receive);
-  void withdraw(Request& receive) noexcept;
+  void post(Request& receive) {
+    receive.sequence_ = next_sequence_++;
+    ++posted_count_;
+    if (posted_bins_.active()) [[unlikely]]
+      return post_in_bins(receive);
+    posted_.push_back(receive);
+  }
+  void withdraw(Request& receive) noexcept {
+    receive.link_.unlink();
+    --posted_count_;
+  }
   // The posted receive that takes this message, removed from the queue; nullptr when there is none.
-  Request* match_posted(const Envelope& message) noexcept;
+  Request* match_posted(const Envelope& message) noexcept {
+    Request* const first = posted_.front();
+    if (first == nullptr || posted_bins_.active() || !takes(*first, message)) return search_posted(message);
+    withdraw(*first);
+    return first;
+  }
 
   // --- messages ---
   void keep(Unexpected* message);
@@ -90,6 +103,12 @@ class Matcher {
  private:
   static constexpr std::size_t kListLimit = 32;
 
+  static bool takes(const Request& receive, const Envelope& message) noexcept {
+    return (receive.source_ == message.source || receive.source_ == abi::kAnySource) &&
+           (receive.tag_ == message.tag || receive.tag_ == abi::kAnyTag);
+  }
+  Request* search_posted(const Envelope& message) noexcept;
+  void post_in_bins(Request& receive);
   void bin_posted();
   void bin_unexpected();
 

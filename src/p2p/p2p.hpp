@@ -34,15 +34,21 @@ class Message final : public Object {
   Unexpected* unexpected_ = nullptr;  // owned until received
   // The communicator it came on: kept alive until it is received.
   Object* communicator_ = nullptr;
-  void (*drop_communicator_)(Object*) = nullptr;
+  void (*destroy_communicator_)(Object*) = nullptr;
   ~Message() {
-    if (communicator_ != nullptr) drop_communicator_(communicator_);
+    if (destroy_communicator_ != nullptr && communicator_->drop()) destroy_communicator_(communicator_);
   }
 };
 
 // --- blocking ---
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
+
+// The short way for a standard or ready send of one run of host memory: sent, and the program may have its buffer
+// again. Status::again(): not like this, use send() or isend().
+Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
+// What MPI_Isend hands out then: complete, with a reference for the caller.
+[[nodiscard]] Request* request_of_a_send_that_is_done() noexcept;
 
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);

@@ -2,6 +2,7 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "base/short_copy.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
@@ -15,7 +16,19 @@ using wire::Kind;
 
 Request& request_of(std::uint64_t cookie) { return *reinterpret_cast<Request*>(cookie); }
 
-// Eager data meets its receive.
+// Eager data meets its receive: the usual case, then any.
+inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
+  if (bytes > receive.view_.packed || !receive.view_.plain_host()) [[unlikely]]
+    return false;
+  copy_short(receive.view_.data(), payload, bytes);
+  receive.received(envelope.source, envelope.tag, bytes);
+  if (receive.engine_reference_) {
+    receive.engine_reference_ = false;
+    release(&receive);
+  }
+  return true;
+}
+
 void finish_eager(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   const std::size_t fits = bytes < receive.view_.packed ? bytes : receive.view_.packed;
   Completion completion = received(envelope, bytes, receive.view_.packed);
@@ -28,14 +41,8 @@ void finish_eager(Request& receive, const Envelope& envelope, const std::byte* p
   complete(receive, completion);
 }
 
-void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
-                  const std::uint64_t* ack) {
-  Matcher& queues = matcher(envelope.context);
-  if (Request* receive = queues.match_posted(envelope)) [[likely]] {
-    finish_eager(*receive, envelope, data, bytes);
-    if (ack != nullptr) send_answer(from, wire::answer(Kind::kSyncAck, *ack));
-    return;
-  }
+void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
+                const std::uint64_t* ack) {
   Unexpected* message = Unexpected::create(bytes);
   message->envelope = envelope;
   message->from_proc = from;
@@ -43,7 +50,26 @@ void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std
   message->wants_ack = ack != nullptr;
   if (ack != nullptr) message->sender_cookie = *ack;
   if (bytes != 0) std::memcpy(message->payload, data, bytes);
-  queues.keep(message);
+  matcher(envelope.context).keep(message);
+}
+
+void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  Request* receive = matcher(envelope.context).match_posted(envelope);
+  if (receive == nullptr) [[unlikely]]
+    return keep_eager(from, envelope, data, bytes, nullptr);
+  if (!finish_plain(*receive, envelope, data, bytes)) [[unlikely]]
+    finish_eager(*receive, envelope, data, bytes);
+}
+
+void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
+  wire::EagerSyncHead head;
+  std::memcpy(&head, payload, sizeof head);
+  const std::byte* data = payload + sizeof head;
+  bytes -= sizeof head;
+  Request* receive = matcher(envelope.context).match_posted(envelope);
+  if (receive == nullptr) return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
+  finish_eager(*receive, envelope, data, bytes);
+  send_answer(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
 }
 
 void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload,
@@ -95,16 +121,12 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
 
 void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (wire::kind(header) == Kind::kEager) [[likely]]
-    return arrive_eager(from, wire::envelope_of(header), payload, bytes, nullptr);
+    return arrive_eager(from, wire::envelope_of(header), payload, bytes);
   switch (wire::kind(header)) {
     case Kind::kEager:
       return;
-    case Kind::kEagerSync: {
-      wire::EagerSyncHead head;
-      std::memcpy(&head, payload, sizeof head);
-      return arrive_eager(from, wire::envelope_of(header), payload + sizeof head, bytes - sizeof head,
-                          &head.sender_cookie);
-    }
+    case Kind::kEagerSync:
+      return arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
     case Kind::kRts:
       return arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
     case Kind::kCts:
@@ -144,25 +166,28 @@ void consume(Unexpected* message, Request& receive) {
   Unexpected::destroy(message);
 }
 
-void start_receive(Request& receive) {
+namespace {
+
+// Posts it, or completes it from an unexpected message.
+inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
-  if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
-    queues.take(*message);
-    consume(message, receive);
-    return;
+  if (queues.unexpected_count() != 0) [[unlikely]] {
+    if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
+      queues.take(*message);
+      consume(message, receive);
+      return;
+    }
   }
   receive.phase_ = Request::Phase::kPosted;
   queues.post(receive);
 }
-
-namespace {
 
 Status receive_with(Request& request, const layout::View& data, const Envelope& wanted, Completion* completion) {
   request.view_ = data;
   request.context_ = wanted.context;
   request.source_ = wanted.source;
   request.tag_ = wanted.tag;
-  start_receive(request);
+  begin_receive(request);
   wait_until([&] { return request.complete_; });
   *completion = request.completion_;
   if (request.fence_ != nullptr) [[unlikely]]
@@ -173,6 +198,8 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 }
 
 }  // namespace
+
+void start_receive(Request& receive) { begin_receive(receive); }
 
 // The request is not from the arena: nobody else sees it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
@@ -192,11 +219,11 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** out) {
   Request* request = make_request(data, true, wanted, -1);
-  if (request == nullptr)
+  if (request == nullptr) [[unlikely]]
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->retain();
   request->engine_reference_ = true;
-  start_receive(*request);
+  begin_receive(*request);
   *out = request;
   return kOk;
 }

@@ -31,20 +31,6 @@ void complete(Request& request, const Completion& completion) {
   }
 }
 
-Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
-  Request* request = Arena<Request>::instance().create();
-  if (request == nullptr) return nullptr;
-  request->view_ = data;
-  // The type of a pending operation may be freed by the program (section 5.1.9).
-  request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type));
-  request->is_receive_ = is_receive;
-  request->context_ = envelope.context;
-  request->source_ = envelope.source;
-  request->tag_ = envelope.tag;
-  request->proc_ = proc;
-  return request;
-}
-
 Request* completed_request(const Completion& completion) {
   Request* request = Arena<Request>::instance().create();
   if (request != nullptr) request->finish(completion);

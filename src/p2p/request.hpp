@@ -53,8 +53,20 @@ class Request final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
+  // A point-to-point operation that begins.
+  Request(const layout::View& data, bool is_receive, std::uint32_t context, int source, int tag, int proc) noexcept
+      : Object(kKind),
+        is_receive_(is_receive),
+        view_(data),
+        // The type of a pending operation may be freed by the program (section 5.1.9).
+        type_(Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type))),
+        context_(context),
+        source_(source),
+        tag_(tag),
+        proc_(proc) {}
   ~Request() {
-    if (drop_communicator_ != nullptr) drop_communicator_(communicator_);
+    if (destroy_communicator_ != nullptr && communicator_->drop()) [[unlikely]]
+      destroy_communicator_(communicator_);
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
@@ -64,6 +76,17 @@ class Request final : public Object {
 
   // Marks the operation finished; wakes nobody (waiters poll). The text of a failure is kept with the request.
   void finish(const Completion& completion);
+  // The same for a receive that got all of a message and has nothing to report but that.
+  void received(int source, int tag, std::uint64_t bytes) noexcept {
+    completion_ = {source, tag, bytes, false, kOk};
+    type_ = {};
+    phase_ = Phase::kDone;
+    complete_ = true;
+  }
+  // Complete, point-to-point, without an error, and gone when it has been reported: nothing to ask or to tell anybody.
+  [[nodiscard]] bool plainly_done() const noexcept {
+    return complete_ && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
+  }
   // Errors that come later than the call that started it carry their text here.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
@@ -74,9 +97,10 @@ class Request final : public Object {
   Completion completion_;
   std::string detail_;
   std::unique_ptr<RequestState> state_;
-  // Where an error of this operation is raised; kept alive until the request is destroyed (p2p does not know its type).
+  // Where an error of this operation is raised. With the function, a reference to it is held until the request is
+  // destroyed (p2p does not know its type); without, what the request's state holds keeps it alive.
   Object* communicator_ = nullptr;
-  void (*drop_communicator_)(Object*) = nullptr;
+  void (*destroy_communicator_)(Object*) = nullptr;
 
   // --- point-to-point state, owned by p2p/ ---
   layout::View view_;

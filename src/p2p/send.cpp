@@ -86,11 +86,8 @@ Status offer_rendezvous(Peer& peer, Request& send) {
                               sizeof rts);
 }
 
-// A plain message that needs no request: Status::again() when there is no room for it, or it is none.
-inline Status send_at_once(const layout::View& data, int to_proc, const Envelope& envelope) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
-  if (data.packed >= peer.plain_below || !data.plain_host() || !peer.queued.empty()) return Status::again();
-  return peer.transport->send(peer.proc, wire::envelope(Kind::kEager, envelope, data.packed), data.data(), data.packed);
+Status send_at_once(const layout::View& data, int to_proc, const Envelope& envelope) {
+  return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
@@ -154,6 +151,19 @@ void send_answer(int proc, const transport::Header& header, const void* payload,
   mark_busy(*peer);
 }
 
+Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope) {
+  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  if (bytes >= peer.plain_below || !peer.queued.empty()) [[unlikely]]
+    return Status::again();
+  return peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);
+}
+
+Request* request_of_a_send_that_is_done() noexcept {
+  Request* done = engine()->done;
+  done->retain();
+  return done;
+}
+
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode) {
   if (mode != Mode::kSynchronous) [[likely]] {
     const Status status = send_at_once(data, to_proc, envelope);
@@ -173,8 +183,7 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   if (mode != Mode::kSynchronous) [[likely]] {
     const Status status = send_at_once(data, to_proc, envelope);
     if (status.ok()) [[likely]] {
-      *out = engine()->done;
-      (*out)->retain();
+      *out = request_of_a_send_that_is_done();
       return kOk;
     }
   }

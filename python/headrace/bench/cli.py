@@ -96,6 +96,9 @@ class _Bare:
     def of(self, benchmark: str, bytes_: int) -> float | None:
         copy = self.limits.microseconds("memcpy", bytes_) if bytes_ else None
         if benchmark == "latency":
+            exchanged = self.limits.sizes("exchange")
+            if exchanged and bytes_ <= exchanged[-1]:
+                return self.limits.microseconds("exchange", bytes_)
             line = self.limits.microseconds("cache line")
             return max(line or 0, copy or 0) or None
         return bytes_ / copy if benchmark == "bandwidth" and copy else None

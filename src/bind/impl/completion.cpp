@@ -25,12 +25,7 @@ Status outcome(p2p::Request& request, MPI_Status* status) {
 
 }  // namespace
 
-Status find_request(MPI_Request handle, int index, p2p::Request** request) {
-  *request = nullptr;
-  if (handle == MPI_REQUEST_NULL) return kOk;
-  *request = lookup<p2p::Request>(handle);
-  if (*request != nullptr) [[likely]]
-    return kOk;
+Status no_request(MPI_Request handle, int index) {
   if (index < 0)
     return fail(Errc::kRequest, "request is %p, which is not a live request (freed or completed already?)",
                 static_cast<void*>(handle));

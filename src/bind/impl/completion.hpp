@@ -1,6 +1,7 @@
 // How a complete request is reported and given back (MPI 5.0 section 3.7.3 to 3.7.6).
 #pragma once
 
+#include "bind/handles.hpp"
 #include "mpi.h"
 #include "p2p/p2p.hpp"
 
@@ -8,7 +9,11 @@ namespace hr::bind::impl {
 
 // The request behind a handle. *request is null for MPI_REQUEST_NULL. `index` is the place in the caller's array, -1
 // for a lone request. Errors: MPI_ERR_REQUEST naming it.
-Status find_request(MPI_Request handle, int index, p2p::Request** request);
+Status no_request(MPI_Request handle, int index);
+inline Status find_request(MPI_Request handle, int index, p2p::Request** request) {
+  *request = lookup<p2p::Request>(handle);
+  return *request != nullptr || handle == MPI_REQUEST_NULL ? kOk : no_request(handle, index);
+}
 
 // True when a wait may report it: complete, inactive or null.
 inline bool is_ready(const p2p::Request* request) {

@@ -20,6 +20,16 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
+// Status::again(): not the usual case, or no room.
+inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
+                           const comm::Communicator& comm) {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  if (dest == abi::kProcNull || !layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
+    return Status::again();
+  return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
+}
+
 Status send_blocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                      comm::Communicator& comm, p2p::Mode mode) {
   if (dest == abi::kProcNull) [[unlikely]]
@@ -55,6 +65,9 @@ Status make_persistent_send(const void* buf, Count count, const layout::Datatype
 // --- blocking (sections 3.2, 3.4) ---
 
 Status send(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
+  const Status sent = send_at_once(buf, count, datatype, dest, tag, comm);
+  if (!sent.is_again()) [[likely]]
+    return sent;
   return send_blocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard);
 }
 
@@ -83,6 +96,10 @@ Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int 
 
 Status isend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
              p2p::Request*& request) {
+  if (send_at_once(buf, count, datatype, dest, tag, comm).ok()) [[likely]] {
+    request = p2p::request_of_a_send_that_is_done();
+    return kOk;
+  }
   return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard, request);
 }
 

@@ -45,6 +45,20 @@ void report_element(MPI_Request* handle, p2p::Request* request, MPI_Status* stat
   if (!error.ok()) *first = Errc::kInStatus;
 }
 
+Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* statuses) {
+  Status first = kOk;
+  for (int i = 0; i < requests.size(); ++i) {
+    p2p::Request* request = requests[i];
+    if (statuses == MPI_STATUSES_IGNORE && request != nullptr && request->plainly_done()) [[likely]] {
+      handles[i] = MPI_REQUEST_NULL;
+      release(request);
+    } else {
+      report_element(&handles[i], request, at(statuses, i), &first);
+    }
+  }
+  return first;
+}
+
 int first_ready(RequestArray& requests, bool* any) {
   *any = false;
   for (int i = 0; i < requests.size(); ++i) {
@@ -88,14 +102,10 @@ Status test(MPI_Request* request, int& flag, MPI_Status* status) {
 Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  Status first = kOk;
   for (int i = 0; i < count; ++i) {
     if (!is_ready(requests[i])) HR_TRY(p2p::wait(*requests[i]));
   }
-  for (int i = 0; i < count; ++i) {
-    report_element(&array_of_requests[i], requests[i], at(array_of_statuses, i), &first);
-  }
-  return first;
+  return report_all(requests, array_of_requests, array_of_statuses);
 }
 
 Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses) {
@@ -104,12 +114,7 @@ Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status*
   p2p::poll();
   flag = 1;
   for (int i = 0; i < count && flag != 0; ++i) flag = is_ready(requests[i]) ? 1 : 0;
-  if (flag == 0) return kOk;
-  Status first = kOk;
-  for (int i = 0; i < count; ++i) {
-    report_element(&array_of_requests[i], requests[i], at(array_of_statuses, i), &first);
-  }
-  return first;
+  return flag == 0 ? kOk : report_all(requests, array_of_requests, array_of_statuses);
 }
 
 Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status* status) {

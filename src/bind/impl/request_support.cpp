@@ -5,14 +5,16 @@
 namespace hr::bind::impl {
 namespace {
 
-void drop(Object* communicator) { release(static_cast<comm::Communicator*>(communicator)); }
+void destroy(Object* communicator) {
+  Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
+}
 
 template <class Holder>
 void keep(Holder& holder, comm::Communicator& comm) {
   if (holder.communicator_ != nullptr) return;
   comm.retain();
   holder.communicator_ = &comm;
-  holder.drop_communicator_ = &drop;
+  holder.destroy_communicator_ = &destroy;
 }
 
 class NothingState final : public p2p::RequestState {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/short_copy.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::shm {
@@ -66,11 +67,7 @@ class Producer {
     if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
       return send_long(header, payload, bytes);
     Cell& cell = memory_->cells[next_cell_ % kCells];
-    if (bytes == 8) {
-      std::memcpy(cell.data, payload, 8);
-    } else if (bytes != 0) {
-      std::memcpy(cell.data, payload, bytes);
-    }
+    copy_short(cell.data, static_cast<const std::byte*>(payload), bytes);
     publish(cell, header, bytes);
     return true;
   }

@@ -1,0 +1,39 @@
+// Copies whose lengths are mostly those of small messages: without a call, by loads and stores that may overlap.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace hr {
+
+namespace detail {
+// [0, bytes) by its first and its last `kPart` bytes, for kPart <= bytes <= 2 * kPart.
+template <std::size_t kPart>
+inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::byte first[kPart];
+  std::byte last[kPart];
+  std::memcpy(first, from, kPart);
+  std::memcpy(last, from + bytes - kPart, kPart);
+  std::memcpy(to, first, kPart);
+  std::memcpy(to + bytes - kPart, last, kPart);
+}
+}  // namespace detail
+
+// The ranges do not overlap. Any length.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (bytes > 32) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    detail::copy_ends<16>(to, from, bytes);
+  } else if (bytes >= 8) {
+    detail::copy_ends<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    detail::copy_ends<4>(to, from, bytes);
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
+}  // namespace hr
