@@ -19,7 +19,7 @@ namespace {
 
 // Payload space that a ring has from the start; the rest gets memory as it is first needed, so that a pair that says
 // little takes little and its first message is soon on its way.
-constexpr std::size_t kFirstBytes = 32768;
+constexpr std::size_t kFirstBytes = 16384;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
 

@@ -69,7 +69,7 @@ TEST_F(RingFixture, PayloadSpaceRunsOut) {
   const auto half = make_payload(1, kPayload / 2);
   EXPECT_TRUE(producer.send({{0, 0, 0}}, half.data(), half.size()));
   EXPECT_TRUE(producer.send({{1, 0, 0}}, half.data(), half.size()));
-  EXPECT_FALSE(producer.send({{2, 0, 0}}, half.data(), 64));
+  EXPECT_FALSE(producer.send({{2, 0, 0}}, half.data(), kInlineBytes + 1));
   arrived.clear();
   consumer.take(0, collect);
   EXPECT_TRUE(producer.send({{2, 0, 0}}, half.data(), half.size()));
