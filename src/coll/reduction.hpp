@@ -15,6 +15,11 @@ namespace hr::coll {
   return layout::apply(*call.op, left.address, right.address, right.count, *right.type);
 }
 
+// result = left op right; `result` may be `right`. All have as many elements.
+[[nodiscard]] inline Status combine_to(const Call& call, const View& left, const View& right, const View& result) {
+  return layout::apply_to(*call.op, left.address, right.address, result.address, result.count, *result.type);
+}
+
 // This process's contribution to a reduction whose buffers have the same count and type: send, or recv in place.
 [[nodiscard]] inline const View& contribution(const Call& call) noexcept {
   return call.send.none() ? call.recv.all() : call.send.all();

@@ -111,8 +111,24 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
   const reduce::Kernel kernel = reduce::find_kernel(op.kind(), type.basic());
   if (kernel == nullptr) [[unlikely]]
     return not_defined(op, type);
-  kernel(in, inout, static_cast<std::size_t>(count));
+  kernel(in, inout, inout, static_cast<std::size_t>(count));
   return kOk;
+}
+
+Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type) {
+  const bool user = op.kind() == OpKind::kUser;
+  const reduce::Kernel kernel = user ? nullptr : reduce::find_kernel(op.kind(), type.basic());
+  if (kernel != nullptr) [[likely]] {
+    if (count > 0) kernel(left, right, result, static_cast<std::size_t>(count));
+    return kOk;
+  }
+  if (result != right && count > 0) {
+    View from, to;
+    HR_TRY(make_view(right, count, type, &from));
+    HR_TRY(make_view(result, count, type, &to));
+    HR_TRY(copy(from, to));
+  }
+  return apply(op, left, result, count, type);
 }
 
 }  // namespace hr::layout

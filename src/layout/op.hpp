@@ -53,6 +53,9 @@ Status check_op(const Op& op, const Datatype& type);
 // overlapping. Predefined operations accept predefined types (MPI_ERR_OP otherwise), a user's whatever it was made
 // for; MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
+// The same with a place of its own for the result, which is `right` or overlaps neither: result[i] = left[i] op
+// right[i].
+Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
 // The predefined operation behind an ABI constant (0x20..0x3f); nullptr for MPI_OP_NULL and unknown values.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;

@@ -5,8 +5,8 @@ namespace hr::layout::reduce {
 namespace {
 template <Basic kType, class T>
 constexpr KernelRecord kComplexRecords[] = {
-    {OpKind::kSum, kType, loop<Complex<T>, Sum>},
-    {OpKind::kProd, kType, loop<Complex<T>, Prod>},
+    {OpKind::kSum, kType, loop<Complex<T>, Sum>, wide_loop<Complex<T>, Sum>},
+    {OpKind::kProd, kType, loop<Complex<T>, Prod>, wide_loop<Complex<T>, Prod>},
 };
 constexpr auto kRecords =
     join(kComplexRecords<Basic::kComplex16, Half>, kComplexRecords<Basic::kComplex32, float>,

@@ -1,8 +1,8 @@
-// Kernels of the predefined reductions: inout[i] = in[i] op inout[i] over arrays of one representation.
+// Kernels of the predefined reductions: result[i] = left[i] op right[i] over arrays of one representation.
 //
 // Each file of this folder instantiates one family of types and gives a list of records; find_kernel() looks them
 // up in a table made of all lists. A new representation is one more file and one line in table.cpp.
-// The two arrays do not overlap. Threads: any; no state.
+// `result` is `right`, or overlaps neither; `left` overlaps no other. Threads: any; no state.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@
 
 namespace hr::layout::reduce {
 
-using Kernel = void (*)(const void* in, void* inout, std::size_t count);
+using Kernel = void (*)(const void* left, const void* right, void* result, std::size_t count);
 
 struct KernelRecord {
   OpKind op;
   Basic type;
   Kernel kernel;
+  Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), where it is worth it
 };
 
 // nullptr when the operation has no meaning for the representation.

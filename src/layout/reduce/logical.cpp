@@ -8,13 +8,15 @@ namespace {
 
 // Fortran logicals: anything but .FALSE. is true; results are the compiler's own two values.
 template <class T, class Operation>
-void fortran_loop(const void* in_bytes, void* inout_bytes, std::size_t count) {
-  const T* __restrict in = static_cast<const T*>(in_bytes);
-  T* __restrict inout = static_cast<T*>(inout_bytes);
+void fortran_loop(const void* left_bytes, const void* right_bytes, void* result_bytes, std::size_t count) {
+  const T* left = static_cast<const T*>(left_bytes);
+  const T* right = static_cast<const T*>(right_bytes);
+  T* result = static_cast<T*>(result_bytes);
   const T yes = static_cast<T>(fortran_booleans().true_value);
   const T no = static_cast<T>(fortran_booleans().false_value);
+  HR_INDEPENDENT
   for (std::size_t i = 0; i < count; ++i) {
-    inout[i] = Operation::apply(static_cast<T>(in[i] != no), static_cast<T>(inout[i] != no)) != T{} ? yes : no;
+    result[i] = Operation::apply(static_cast<T>(left[i] != no), static_cast<T>(right[i] != no)) != T{} ? yes : no;
   }
 }
 

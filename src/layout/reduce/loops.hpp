@@ -9,12 +9,39 @@
 namespace hr::layout::reduce {
 namespace {
 
+// Before a loop whose iterations do not depend on one another: result[i] may be right[i], but no other element.
+#if defined(__clang__)
+#define HR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define HR_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 template <class T, class Operation>
-void loop(const void* in_bytes, void* inout_bytes, std::size_t count) {
-  const T* __restrict in = static_cast<const T*>(in_bytes);
-  T* __restrict inout = static_cast<T*>(inout_bytes);
-  for (std::size_t i = 0; i < count; ++i) inout[i] = Operation::apply(in[i], inout[i]);
+[[gnu::always_inline]] inline void each(const void* left_bytes, const void* right_bytes, void* result_bytes,
+                                        std::size_t count) {
+  const T* left = static_cast<const T*>(left_bytes);
+  const T* right = static_cast<const T*>(right_bytes);
+  T* result = static_cast<T*>(result_bytes);
+  HR_INDEPENDENT
+  for (std::size_t i = 0; i < count; ++i) result[i] = Operation::apply(left[i], right[i]);
 }
+
+template <class T, class Operation>
+void loop(const void* left, const void* right, void* result, std::size_t count) {
+  each<T, Operation>(left, right, result, count);
+}
+
+// The build is for any processor of the architecture. With wider vectors more cache lines of another core are on their
+// way at once (two cores, sums of floats: 10 to 20 % less time).
+#if defined(__x86_64__)
+template <class T, class Operation>
+[[gnu::target("avx2")]] void wide_loop(const void* left, const void* right, void* result, std::size_t count) {
+  each<T, Operation>(left, right, result, count);
+}
+#else
+template <class T, class Operation>
+inline constexpr Kernel wide_loop = nullptr;
+#endif
 
 struct Min {
   template <class T>
@@ -86,18 +113,24 @@ struct Lxor {
 // S compares; U, its unsigned counterpart, does the arithmetic, so that overflow is defined.
 template <Basic kType, class S, class U = S>
 inline constexpr KernelRecord kIntegerRecords[] = {
-    {OpKind::kMin, kType, loop<S, Min>},   {OpKind::kMax, kType, loop<S, Max>},   {OpKind::kSum, kType, loop<U, Sum>},
-    {OpKind::kProd, kType, loop<U, Prod>}, {OpKind::kLand, kType, loop<U, Land>}, {OpKind::kLor, kType, loop<U, Lor>},
-    {OpKind::kLxor, kType, loop<U, Lxor>}, {OpKind::kBand, kType, loop<U, Band>}, {OpKind::kBor, kType, loop<U, Bor>},
-    {OpKind::kBxor, kType, loop<U, Bxor>},
+    {OpKind::kMin, kType, loop<S, Min>, wide_loop<S, Min>},
+    {OpKind::kMax, kType, loop<S, Max>, wide_loop<S, Max>},
+    {OpKind::kSum, kType, loop<U, Sum>, wide_loop<U, Sum>},
+    {OpKind::kProd, kType, loop<U, Prod>, wide_loop<U, Prod>},
+    {OpKind::kLand, kType, loop<U, Land>, wide_loop<U, Land>},
+    {OpKind::kLor, kType, loop<U, Lor>, wide_loop<U, Lor>},
+    {OpKind::kLxor, kType, loop<U, Lxor>, wide_loop<U, Lxor>},
+    {OpKind::kBand, kType, loop<U, Band>, wide_loop<U, Band>},
+    {OpKind::kBor, kType, loop<U, Bor>, wide_loop<U, Bor>},
+    {OpKind::kBxor, kType, loop<U, Bxor>, wide_loop<U, Bxor>},
 };
 
 template <Basic kType, class T>
 inline constexpr KernelRecord kFloatRecords[] = {
-    {OpKind::kMin, kType, loop<T, Min>},
-    {OpKind::kMax, kType, loop<T, Max>},
-    {OpKind::kSum, kType, loop<T, Sum>},
-    {OpKind::kProd, kType, loop<T, Prod>},
+    {OpKind::kMin, kType, loop<T, Min>, wide_loop<T, Min>},
+    {OpKind::kMax, kType, loop<T, Max>, wide_loop<T, Max>},
+    {OpKind::kSum, kType, loop<T, Sum>, wide_loop<T, Sum>},
+    {OpKind::kProd, kType, loop<T, Prod>, wide_loop<T, Prod>},
 };
 
 // Several lists as one array.

@@ -11,15 +11,19 @@ struct Pair {
 };
 
 template <class P, bool kMin>
-void loc_loop(const void* in_bytes, void* inout_bytes, std::size_t count) {
-  const P* __restrict in = static_cast<const P*>(in_bytes);
-  P* __restrict inout = static_cast<P*>(inout_bytes);
+void loc_loop(const void* left_bytes, const void* right_bytes, void* result_bytes, std::size_t count) {
+  const P* left = static_cast<const P*>(left_bytes);
+  const P* right = static_cast<const P*>(right_bytes);
+  P* result = static_cast<P*>(result_bytes);
+  HR_INDEPENDENT
   for (std::size_t i = 0; i < count; ++i) {
-    const bool better = kMin ? in[i].value < inout[i].value : in[i].value > inout[i].value;
-    const bool earlier = in[i].value == inout[i].value && in[i].index < inout[i].index;
+    const bool better = kMin ? left[i].value < right[i].value : left[i].value > right[i].value;
+    const bool earlier = left[i].value == right[i].value && left[i].index < right[i].index;
     // Member by member: the padding between them is not ours.
-    inout[i].value = better ? in[i].value : inout[i].value;
-    inout[i].index = better || earlier ? in[i].index : inout[i].index;
+    const auto value = better ? left[i].value : right[i].value;
+    const auto index = better || earlier ? left[i].index : right[i].index;
+    result[i].value = value;
+    result[i].index = index;
   }
 }
 

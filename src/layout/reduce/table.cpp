@@ -8,12 +8,22 @@ namespace {
 constexpr std::size_t kOps = static_cast<std::size_t>(OpKind::kNoOp) + 1;
 using Table = std::array<std::array<Kernel, kBasicCount>, kOps>;
 
+bool wide_vectors() noexcept {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
 Table make_table() noexcept {
+  const bool wide = wide_vectors();
   Table table{};
   for (const auto list : {signed_kernels(), unsigned_kernels(), float_kernels(), wide_kernels(), complex_kernels(),
                           logical_kernels(), pair_kernels()}) {
     for (const KernelRecord& record : list) {
-      table[static_cast<std::size_t>(record.op)][static_cast<std::size_t>(record.type)] = record.kernel;
+      table[static_cast<std::size_t>(record.op)][static_cast<std::size_t>(record.type)] =
+          wide && record.wide != nullptr ? record.wide : record.kernel;
     }
   }
   return table;

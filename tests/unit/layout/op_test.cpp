@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
@@ -34,8 +35,17 @@ void expect_op(std::uintptr_t type, std::uintptr_t operation, T (*scalar)(T, T),
     inout[i] = draw();
     expected[i] = scalar(in[i], inout[i]);
   }
+  T apart[kElements], over[kElements];
+  std::copy(in, in + kElements, apart);
+  std::copy(inout, inout + kElements, over);
+  ASSERT_OK(apply_to(op(operation), in, inout, apart, kElements, datatype));
+  ASSERT_OK(apply_to(op(operation), in, over, over, kElements, datatype));
   ASSERT_OK(apply(op(operation), in, inout, kElements, datatype));
-  for (std::size_t i = 0; i < kElements; ++i) EXPECT_TRUE(inout[i] == expected[i]) << i;
+  for (std::size_t i = 0; i < kElements; ++i) {
+    EXPECT_TRUE(inout[i] == expected[i]) << i;
+    EXPECT_TRUE(apart[i] == expected[i]) << i;
+    EXPECT_TRUE(over[i] == expected[i]) << i;
+  }
 }
 
 template <class T>
@@ -267,6 +277,11 @@ TEST(Op, UserOperationsGetTheType) {
   ASSERT_OK(check_op(mine, *predefined_type(abi::kInt)));
   ASSERT_OK(apply(mine, in, inout, 2, *predefined_type(abi::kInt)));
   EXPECT_EQ(inout[0], 2);
+  int apart[] = {0, 0};
+  ASSERT_OK(apply_to(mine, in, inout, apart, 2, *predefined_type(abi::kInt)));
+  EXPECT_EQ(apart[0], 1);
+  EXPECT_EQ(apart[1], 0);
+  EXPECT_EQ(inout[1], 2);
   EXPECT_FALSE(mine.commutative());
 }
 
