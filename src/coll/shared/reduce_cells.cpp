@@ -39,9 +39,14 @@ CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept
       type_(*contribution(call).type),
       count_(count),
       origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(own_cell(call).bytes) {}
+      bytes_(own_cell(call).bytes),
+      own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
 
 Status CellVectors::find(int rank, std::byte** origin) const {
+  if (rank == call_.rank() && own_ != nullptr) {
+    *origin = own_;
+    return kOk;
+  }
   Cell& cell = cell_of(call_, rank);
   if (cell.bytes != bytes_) [[unlikely]] {
     return fail(Errc::kTruncate, "%s: the vector of rank %d takes %llu bytes, this process's %zu",
@@ -63,14 +68,23 @@ Status CellVectors::combine_left(int rank, std::byte* right) const {
   return layout::apply(*call_.op, left, right, count_, type_);
 }
 
+Status CellVectors::combine_two(int left_rank, int right_rank, std::byte* to) const {
+  std::byte* left = nullptr;
+  std::byte* right = nullptr;
+  HR_TRY(find(left_rank, &left));
+  HR_TRY(find(right_rank, &right));
+  return layout::apply_to(*call_.op, left, right, to, count_, type_);
+}
+
 Status CellVectors::subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const {
   const auto rank_at = [&](int position) { return (position + order.top) % call_.size(); };
   if (leaves == 1) {
     if (leaf >= order.pairs) return copy(rank_at(leaf + order.pairs), to);
-    HR_TRY(copy(rank_at(2 * leaf + 1), to));
-    return combine_left(rank_at(2 * leaf), to);
+    return combine_two(rank_at(2 * leaf), rank_at(2 * leaf + 1), to);
   }
   const int half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaves)) / 2);
+  if (leaves == 2 && leaf >= order.pairs)
+    return combine_two(rank_at(leaf + order.pairs), rank_at(leaf + 1 + order.pairs), to);
   HR_TRY(subtree(order, leaf + half, leaves - half, to));
   // A single rank's vector is used where it lies.
   if (half == 1 && leaf >= order.pairs) return combine_left(rank_at(leaf + order.pairs), to);

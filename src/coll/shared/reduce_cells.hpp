@@ -50,6 +50,8 @@ class CellVectors {
   Status copy(int rank, std::byte* to) const;
   // right = the vector of that rank op right.
   Status combine_left(int rank, std::byte* right) const;
+  // to = the vector of one rank op that of the other.
+  Status combine_two(int left_rank, int right_rank, std::byte* to) const;
   // to = all vectors of the tree, combined.
   Status combine_tree(const TreeOrder& order, std::byte* to) const { return subtree(order, 0, order.leaves, to); }
 
@@ -62,6 +64,9 @@ class CellVectors {
   Count count_;
   Count origin_;       // of the first element, from the start of a cell's data
   std::size_t bytes_;  // of a cell's data
+  // Of the first element in the program's buffer, unless the result overwrites it: what was copied into the cell has
+  // left this core's nearest cache.
+  std::byte* own_;
 };
 
 }  // namespace hr::coll::shared
