@@ -1,4 +1,5 @@
-// Allgather through slots: in each round everybody writes a piece of its block once and takes everybody's piece.
+// Allgather through slots: in each round everybody writes a piece of its block once and takes everybody's piece. A
+// round is written before the one before it is taken, so that what a process waits for was written a while ago.
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
@@ -23,14 +24,19 @@ Task run(const Call& call) {
   HR_CO_TRY(copy_block(call.send, 0, call.recv, rank));
   const std::size_t most = call.area->slot_bytes();
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
-  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
+  for (std::uint64_t step = 0; step <= rounds.count(); ++step) {
+    if (step < rounds.count()) {
+      const shared::Piece piece = shared::piece_of(call.bytes, most, step);
+      shared::Rounds::Writable writable = rounds.writable(step);
+      HR_CO_UNTIL(call, writable);
+      HR_CO_TRY(shared::pack_in(own, piece.begin, piece.bytes, rounds.slot(rank, step)));
+      rounds.wrote(step + 1);
+    }
+    if (step == 0) continue;
+    const std::uint64_t round = step - 1;
     const shared::Piece piece = shared::piece_of(call.bytes, most, round);
-    shared::Rounds::Writable writable = rounds.writable(round);
-    HR_CO_UNTIL(call, writable);
-    HR_CO_TRY(shared::pack_in(own, piece.begin, piece.bytes, rounds.slot(rank, round)));
-    rounds.wrote(round + 1);
-    for (int step = 1; step < size; ++step) {
-      const int from = (rank + step) % size;
+    for (int distance = 1; distance < size; ++distance) {
+      const int from = (rank + distance) % size;
       shared::StepReached written = rounds.written(from, round + 1);
       HR_CO_UNTIL(call, written);
       View block;

@@ -1,10 +1,17 @@
 // Allreduce of long vectors through slots: in each round every process combines its part of what all have written, and
 // all take the combined parts. Two passes of the vector through shared memory, however many processes there are.
+//
+// Three rounds are under way at once, one in each stage, so that what a process waits for was written a while ago. Step
+// k writes round k, combines round k - 1 and takes round k - 2.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_slots.hpp"
 
 namespace hr::coll {
 namespace {
+
+// What `published` counts: step k's round is written; the round before it is combined.
+constexpr std::uint64_t written_at(std::uint64_t step) noexcept { return 2 * step + 1; }
+constexpr std::uint64_t combined_at(std::uint64_t step) noexcept { return 2 * step + 2; }
 
 Task run(const Call& call) {
   const int size = call.size();
@@ -12,30 +19,37 @@ Task run(const Call& call) {
   const View& result = call.recv.all();
   const shared::VectorRounds vectors(call);
   const shared::Rounds& rounds = vectors.rounds();
-  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
-    shared::Rounds::Writable writable = rounds.writable(round, 2);
-    HR_CO_UNTIL(call, writable);
-    HR_CO_TRY(vectors.write(round));
-    rounds.wrote(2 * round + 1);
-
-    const View own = vectors.piece(result, rank, round);
-    if (!call.in_place) HR_CO_TRY(layout::copy(vectors.piece(call.send.all(), rank, round), own));
-    for (int step = 1; step < size; ++step) {
-      const int from = (rank + step) % size;
-      shared::StepReached written = rounds.written(from, 2 * round + 1);
-      HR_CO_UNTIL(call, written);
-      if (own.count > 0) HR_CO_TRY(combine(call, vectors.in_slot(from, rank, round), own));
+  for (std::uint64_t step = 0; step < rounds.count() + 2; ++step) {
+    if (step < rounds.count()) {
+      shared::Rounds::Writable writable = rounds.writable(step);
+      HR_CO_UNTIL(call, writable);
+      HR_CO_TRY(vectors.write(step));
+      rounds.wrote(written_at(step));
     }
-    HR_CO_TRY(shared::copy_in(own, vectors.in_slot(rank, rank, round)));
-    rounds.wrote(2 * round + 2);
-
-    for (int step = 1; step < size; ++step) {
-      const int from = (rank + step) % size;
-      shared::StepReached combined = rounds.written(from, 2 * round + 2);
-      HR_CO_UNTIL(call, combined);
-      HR_CO_TRY(layout::copy(vectors.in_slot(from, from, round), vectors.piece(result, from, round)));
+    if (step >= 1 && step <= rounds.count()) {
+      const std::uint64_t round = step - 1;
+      const View own = vectors.piece(result, rank, round);
+      View operand = vectors.piece(contribution(call), rank, round);
+      for (int distance = 1; distance < size; ++distance) {
+        const int from = (rank + distance) % size;
+        shared::StepReached written = rounds.written(from, written_at(round));
+        HR_CO_UNTIL(call, written);
+        if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_slot(from, rank, round), operand, own));
+        operand = own;
+      }
+      HR_CO_TRY(shared::copy_in(own, vectors.in_slot(rank, rank, round)));
+      rounds.wrote(combined_at(step));
     }
-    rounds.took(2 * round + 2);
+    if (step >= 2) {
+      const std::uint64_t round = step - 2;
+      for (int distance = 1; distance < size; ++distance) {
+        const int from = (rank + distance) % size;
+        shared::StepReached combined = rounds.written(from, combined_at(round + 1));
+        HR_CO_UNTIL(call, combined);
+        HR_CO_TRY(layout::copy(vectors.in_slot(from, from, round), vectors.piece(result, from, round)));
+      }
+      rounds.took(round + 1);
+    }
   }
   co_return kOk;
 }

@@ -10,11 +10,12 @@ namespace hr::coll {
 namespace {
 
 // What a core has at hand while it writes the next one.
-constexpr std::size_t kPiece = 32768;
+constexpr std::size_t kMost = 32768;
 
 Task run(const Call& call) {
   const View& data = call.recv.all();
-  const std::size_t most = std::min(kPiece, call.area->slot_bytes());
+  const std::size_t room = call.area->slot_bytes();
+  const std::size_t most = shared::piece_size(call, call.bytes, call.area->crowded() ? room : std::min(kMost, room));
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     const shared::Piece piece = shared::piece_of(data.packed, most, round);

@@ -18,12 +18,13 @@ Task run(const Call& call) {
     rounds.wrote(2 * round + 1);
 
     const View own = vectors.in_slot(rank, rank, round);
-    HR_CO_TRY(shared::copy_in(vectors.piece(contribution(call), rank, round), own));
+    View operand = vectors.piece(contribution(call), rank, round);
     for (int step = 1; step < size; ++step) {
       const int from = (rank + step) % size;
       shared::StepReached written = rounds.written(from, 2 * round + 1);
       HR_CO_UNTIL(call, written);
-      if (own.count > 0) HR_CO_TRY(combine(call, vectors.in_slot(from, rank, round), own));
+      if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_slot(from, rank, round), operand, own));
+      operand = own;
     }
     rounds.wrote(2 * round + 2);
 

@@ -61,15 +61,21 @@ Area::Area(const comm::Communicator& comm, int tag)
       rank_(comm.rank()),
       size_(comm.size()),
       looks_(p2p::looks_before_progress()),
-      slot_bytes_(knobs().coll_shared_bytes / kSlots / kPair * kPair),
       cell_file_(kRemedy),
-      slot_file_(kRemedy) {}
+      slot_file_(kRemedy) {
+  cut_slots(kSlots);
+}
 
 Area::~Area() = default;
 
 device::Members& Area::members() noexcept {
   if (members_ == nullptr) members_ = std::make_unique<device::Members>();
   return *members_;
+}
+
+void Area::cut_slots(std::uint64_t count) noexcept {
+  slot_count_ = count;
+  slot_bytes_ = knobs().coll_shared_bytes / count / kPair * kPair;
 }
 
 bool Area::look(std::uint64_t count) noexcept {
@@ -84,7 +90,7 @@ bool Area::look(std::uint64_t count) noexcept {
 }
 
 std::size_t Area::bytes_of(Sharing part) const noexcept {
-  return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : kSlots * slot_bytes_);
+  return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : slot_count_ * slot_bytes_);
 }
 
 Task Area::open(Sharing part) {
@@ -110,6 +116,7 @@ Task Area::open(Sharing part) {
     sharing_ = part == Sharing::kCells ? Sharing::kNone : Sharing::kCells;
   } else if (part == Sharing::kCells) {
     crowded_ = (facts & kCrowded) != 0;
+    if (crowded_) cut_slots(kSlotsCrowded);
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {
     slots_ = file.data();

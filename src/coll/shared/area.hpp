@@ -4,8 +4,8 @@
 // the time it is used:
 //   cells   control words and kCells cells a process; a short operation's data travels in a cell together with the
 //           flag that says it is there, so that 48 bytes cost one cache line
-//   slots   kSlots a process, of knob coll_shared_bytes together, through which longer operations go in rounds
-//   (slots.hpp)
+//   slots   several a process, of knob coll_shared_bytes together, through which longer operations go in rounds
+//   (slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn of every process.
 // Every word and every byte has one writer, its process.
 //
 // Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
@@ -48,7 +48,8 @@ inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour
 inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
-inline constexpr std::uint64_t kSlots = 8;
+inline constexpr std::uint64_t kSlots = 8;  // at most
+inline constexpr std::uint64_t kSlotsCrowded = 4;
 
 struct alignas(kPair) Cell {
   std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
@@ -139,16 +140,17 @@ class Area {
     return blocks_[rank].cells[ticket % kCells];
   }
   // --- slots ---
-  // Slot `turn` mod kSlots of a process.
+  [[nodiscard]] std::uint64_t slot_count() const noexcept { return slot_count_; }
+  // Slot `turn` mod slot_count() of a process.
   [[nodiscard]] std::byte* slot(int rank, std::uint64_t turn) const noexcept {
-    return slots_ + (static_cast<std::size_t>(rank) * kSlots + turn % kSlots) * slot_bytes_;
+    return slots_ + (static_cast<std::size_t>(rank) * slot_count_ + turn % slot_count_) * slot_bytes_;
   }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   // Slots are used in turns that all members count alike. The first of the `turns` turns of an operation; users[i]
   // becomes the number of operations that must be over everywhere before its i-th turn may overwrite the slot.
   std::uint64_t claim_slots(std::uint64_t ticket, std::uint64_t turns, std::uint64_t (&users)[kSlots]) noexcept {
-    for (std::uint64_t i = 0; i < kSlots; ++i) {
-      std::uint64_t& user = slot_users_[(slot_turns_ + i) % kSlots];
+    for (std::uint64_t i = 0; i < slot_count_; ++i) {
+      std::uint64_t& user = slot_users_[(slot_turns_ + i) % slot_count_];
       users[i] = user;
       if (i < turns) user = ticket + 1;
     }
@@ -166,6 +168,7 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
+  void cut_slots(std::uint64_t count) noexcept;
   bool decide_device_mode(std::uint64_t ticket) noexcept;
   bool latest_turn(std::uint64_t* turn) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
@@ -182,6 +185,7 @@ class Area {
   std::uint64_t slot_turns_ = 0;
   std::uint64_t slot_users_[kSlots] = {};
   std::uint64_t steps_ = 0;
+  std::uint64_t slot_count_ = kSlots;
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
   bool crowded_ = false;

@@ -1,9 +1,11 @@
 // Rounds through slots: how operations go on whose data does not fit a cell.
 //
-// In round k a process writes its piece into its slot k mod kSlots (Writable), tells it, and takes the pieces of others
+// In round k a process writes its piece into its next slot (Writable), tells it, and takes the pieces of others
 // once they are there (Written). So everybody is at work at once, a few rounds apart at most, and the memory in use
 // stays in the caches. Owner: a local of the coroutine; every member constructs one. Threads: library lock.
 #pragma once
+
+#include <algorithm>
 
 #include "coll/messages.hpp"
 #include "coll/shared/steps.hpp"
@@ -33,13 +35,14 @@ class Rounds {
     std::uint64_t round;
     StepsReached taken;
     bool operator()() noexcept {
-      if (round < kSlots) return rounds.steps_.area().all_finished(rounds.users_[round]);
+      if (round < rounds.steps_.area().slot_count()) return rounds.steps_.area().all_finished(rounds.users_[round]);
       return taken();
     }
   };
   // `took`: the steps that all have told to have taken by then; by default one a round.
   [[nodiscard]] Writable writable(std::uint64_t round, std::uint64_t steps_a_round = 1) const noexcept {
-    const std::uint64_t reused = round < kSlots ? 0 : (round - kSlots + 1) * steps_a_round;
+    const std::uint64_t slots = steps_.area().slot_count();
+    const std::uint64_t reused = round < slots ? 0 : (round - slots + 1) * steps_a_round;
     return {*this, round, {steps_, &Control::consumed, reused}};
   }
   // A member has told so many steps.
@@ -61,6 +64,15 @@ class Rounds {
 // Rounds that `total` bytes take in pieces.
 [[nodiscard]] constexpr std::uint64_t rounds_of(std::size_t total, std::size_t piece) noexcept {
   return (total + piece - 1) / piece;
+}
+
+// Of how many bytes to make the rounds of an operation that moves `total` bytes and has room for `most` a round:
+// several, so that one process reads while another writes, but no more than needed where each is a turn on a shared
+// core.
+[[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
+  constexpr std::size_t kLeast = 8192;
+  const std::size_t quarter = total / 4 / kPair * kPair;
+  return call.area->crowded() || quarter >= most ? most : std::min(std::max(quarter, kLeast), most);
 }
 
 // Bytes [begin, begin + bytes) of a packed form that a round moves.
