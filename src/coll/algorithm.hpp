@@ -33,6 +33,7 @@ struct Query {
   bool crowded = false;              // they outnumber the cores
   bool readable = false;             // they can read one another's memory, and that is faster than slots
   bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
+  [[nodiscard]] bool operator==(const Query&) const = default;
 };
 
 struct Algorithm {

@@ -19,10 +19,11 @@ struct Choice {
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
+  bool readable = false;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
-    return query.bytes <= max_bytes && query.ranks <= max_ranks &&
+    return query.bytes <= max_bytes && query.ranks <= max_ranks && (!readable || query.readable) &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
@@ -30,10 +31,17 @@ struct Choice {
 
 using Choices = std::array<std::vector<Choice>, kOperations>;
 
+// The answer to an operation's last query: programs repeat themselves.
+struct Answer {
+  Query query;
+  const Algorithm* algorithm = nullptr;  // nullptr: there was none
+};
+
 struct Selection {
   Choices forced;
   Choices tuned;
   Choices standard;
+  std::array<Answer, kOperations> last;
 };
 
 std::size_t index(Operation operation) noexcept { return static_cast<std::size_t>(operation); }
@@ -46,7 +54,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.readable});
   }
   return kOk;
 }
@@ -108,8 +116,9 @@ Named named(Operation operation, std::string_view word) noexcept {
   return {algorithm != nullptr || word == kBuiltIn, algorithm};
 }
 
-const Algorithm* select(const Query& query) {
-  const Selection& table = selection();
+namespace {
+
+const Algorithm* look_up(const Selection& table, const Query& query) {
   const std::size_t operation = index(query.operation);
   if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
   if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
@@ -120,10 +129,20 @@ const Algorithm* select(const Query& query) {
   return nullptr;
 }
 
+}  // namespace
+
+const Algorithm* select(const Query& query) {
+  Selection& table = selection();
+  Answer& last = table.last[index(query.operation)];
+  if (last.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
+  return last.algorithm;
+}
+
 Status use_rows(std::span<const SelectionRow> rows) {
   Choices tuned;
   HR_TRY(add_rows(rows, tuned));
   selection().tuned = std::move(tuned);
+  selection().last = {};
   return kOk;
 }
 

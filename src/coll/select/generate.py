@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
-A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device)
-and crowded (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
+A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device),
+crowded (true: only where processes outnumber the cores; false: only where not) and readable (true: only where reading
+one another's memory is faster than copies through shared memory). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded", "readable"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
 CROWDED = {None: "kAny", False: "kNo", True: "kYes"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
@@ -30,7 +31,7 @@ def line(row: dict) -> str:
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
         f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
-        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}}},"
+        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}, {str(row.get('readable', False)).lower()}}},"
     )
 
 

@@ -179,6 +179,26 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
+TEST_F(SelectTest, RowsMayAskWhetherMemoryIsReadable) {
+  const SelectionRow rows[] = {
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", SelectionRow::Crowded::kAny, true}};
+  ASSERT_TRUE(use_rows(rows).ok());
+  Query made = query(Operation::kAllreduce, 64, 8);
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.readable = true;
+  EXPECT_EQ(chosen(made), "ring");
+}
+
+// Two processes: a message, which both copy, where they can read one another; slots where they cannot, or while that is
+// not known.
+TEST_F(SelectTest, LongBroadcastsOfTwo) {
+  Query made = query(Operation::kBcast, 65536, 2);
+  made.sharing = Sharing::kSlots;
+  EXPECT_EQ(chosen(made), "slots");
+  made.readable = true;
+  EXPECT_EQ(chosen(made), "binomial");
+}
+
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
   const SelectionRow rows[] = {{Operation::kAllreduce, 64, 8, SelectionRow::Memory::kHost, "ring"}};
   ASSERT_TRUE(use_rows(rows).ok());
