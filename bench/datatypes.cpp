@@ -1,8 +1,10 @@
-// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, beside one memcpy of as many bytes. Every rank
-// works for itself; the slowest counts.
+// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, beside one memcpy of as many bytes and beside
+// a loop written by hand for the layout, between the same buffers ("bare"). Every rank works for itself; the slowest
+// counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "common/measure.hpp"
 #include "common/program.hpp"
+#include "datatypes/bare.hpp"
 
 namespace {
 
@@ -21,28 +24,36 @@ struct Run {
   std::size_t offset, length;
 };
 
+// Moves the layout's data between typed and packed memory.
+using Bare = std::function<void(unsigned char* typed, unsigned char* packed)>;
+
 struct Layout {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::vector<Run> runs;
+  Bare pack, unpack;
   std::size_t span = 0;  // bytes from the buffer's start to behind the last run
 };
 
-Layout finished(MPI_Datatype type, std::vector<Run> runs) {
-  Layout layout{type, std::move(runs), 0};
+Layout finished(MPI_Datatype type, std::vector<Run> runs, Bare pack, Bare unpack) {
+  Layout layout{type, std::move(runs), std::move(pack), std::move(unpack), 0};
   MPI_Type_commit(&layout.type);
   for (const Run& run : layout.runs) layout.span = std::max(layout.span, run.offset + run.length);
   return layout;
 }
 
-// Blocks of `block` doubles, one of two.
-Layout vector_of(std::size_t bytes, int block) {
-  const std::size_t width = sizeof(double) * static_cast<std::size_t>(block);
-  const auto count = static_cast<int>(std::max<std::size_t>(1, bytes / width));
+// Blocks of kBlock doubles, one of two.
+template <int kBlock>
+Layout vector_of(std::size_t bytes) {
+  constexpr std::size_t kWidth = sizeof(double) * kBlock;
+  const std::size_t count = std::max<std::size_t>(1, bytes / kWidth);
   MPI_Datatype type;
-  MPI_Type_vector(count, block, 2 * block, MPI_DOUBLE, &type);
+  MPI_Type_vector(static_cast<int>(count), kBlock, 2 * kBlock, MPI_DOUBLE, &type);
   std::vector<Run> runs;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) runs.push_back({2 * i * width, width});
-  return finished(type, std::move(runs));
+  for (std::size_t i = 0; i < count; ++i) runs.push_back({2 * i * kWidth, kWidth});
+  return finished(
+      type, std::move(runs),
+      [=](auto* typed, auto* packed) { bench::bare::vector<true, kWidth>(typed, packed, count); },
+      [=](auto* typed, auto* packed) { bench::bare::vector<false, kWidth>(typed, packed, count); });
 }
 
 // Single doubles in random order.
@@ -56,7 +67,9 @@ Layout indexed_of(std::size_t bytes) {
   MPI_Type_create_indexed_block(static_cast<int>(count), 1, at.data(), MPI_DOUBLE, &type);
   std::vector<Run> runs;
   for (const int place : at) runs.push_back({static_cast<std::size_t>(place) * sizeof(double), sizeof(double)});
-  return finished(type, std::move(runs));
+  return finished(
+      type, std::move(runs), [=](auto* typed, auto* packed) { bench::bare::indexed<true>(typed, packed, at); },
+      [=](auto* typed, auto* packed) { bench::bare::indexed<false>(typed, packed, at); });
 }
 
 // An array of structures with padding inside and behind.
@@ -87,7 +100,10 @@ Layout struct_of(std::size_t bytes) {
     runs.push_back({base + offsetof(Particle, position), 3 * sizeof(double)});
     runs.push_back({base + offsetof(Particle, flags), sizeof(short)});
   }
-  return finished(all, std::move(runs));
+  return finished(
+      all, std::move(runs),
+      [=](auto* typed, auto* packed) { bench::bare::structs<true, Particle>(typed, packed, count); },
+      [=](auto* typed, auto* packed) { bench::bare::structs<false, Particle>(typed, packed, count); });
 }
 
 // The inner block of a 3D array of doubles with one layer around it.
@@ -104,15 +120,18 @@ Layout subarray_of(std::size_t bytes) {
       runs.push_back({element * sizeof(double), static_cast<std::size_t>(edge) * sizeof(double)});
     }
   }
-  return finished(type, std::move(runs));
+  const auto rows = static_cast<std::size_t>(edge);
+  return finished(
+      type, std::move(runs), [=](auto* typed, auto* packed) { bench::bare::cube<true>(typed, packed, rows); },
+      [=](auto* typed, auto* packed) { bench::bare::cube<false>(typed, packed, rows); });
 }
 
 struct Kind {
   const char* name;
   Layout (*make)(std::size_t bytes);
 };
-constexpr Kind kKinds[] = {{"vector of 1", [](std::size_t bytes) { return vector_of(bytes, 1); }},
-                           {"vector of 16", [](std::size_t bytes) { return vector_of(bytes, 16); }},
+constexpr Kind kKinds[] = {{"vector of 1", vector_of<1>},
+                           {"vector of 16", vector_of<16>},
                            {"indexed", indexed_of},
                            {"struct", struct_of},
                            {"subarray", subarray_of}};
@@ -143,6 +162,15 @@ class Measurement {
     MPI_Unpack(packed_.data(), length_, &position, target_.data(), 1, layout_.type, MPI_COMM_SELF);
   }
   void copy() { std::memcpy(other_.data(), packed_.data(), std::min(bytes_, packed_.size())); }
+
+  void bare_pack() {
+    layout_.pack(source_.data(), packed_.data());
+    asm volatile("" : : "r"(packed_.data()) : "memory");  // it must be done
+  }
+  void bare_unpack() {
+    layout_.unpack(target_.data(), packed_.data());
+    asm volatile("" : : "r"(target_.data()) : "memory");
+  }
 
   // There and back: the runs arrive, the gaps stay as they were.
   bool verify() {
@@ -189,6 +217,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
       bench::Plan plan{};
       const double copied = time(&Measurement::copy, plan).median;
       for (const bool packs : {true, false}) {
+        const double bare = time(packs ? &Measurement::bare_pack : &Measurement::bare_unpack, plan).median;
         const bench::Statistics times = time(packs ? &Measurement::pack : &Measurement::unpack, plan);
         if (world.rank != 0) continue;
         bench::add_row(report,
@@ -196,7 +225,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
                         measurement.bytes(),
                         plan.iterations,
                         times,
-                        {{"memcpy us", copied}, {"x memcpy", times.median / copied}}},
+                        {{"memcpy us", copied}, {"bare us", bare}, {"x bare", times.median / bare}}},
                        table);
       }
     }
@@ -211,7 +240,8 @@ int main(int argc, char** argv) {
   options.min = 1024;
   options.max = std::size_t{4} << 20;
   options.factor = 16;
-  const bench::Program program{"datatypes", "MPI_Pack and MPI_Unpack of common layouts, beside memcpy.", "1"};
+  const bench::Program program{"datatypes", "MPI_Pack and MPI_Unpack of common layouts, beside memcpy and bare loops.",
+                               "1"};
   return bench::run_program(argc, argv, program, bench::common_options(options), options,
                             [&](const World& world) { return run_all(program, world, options); });
 }

@@ -51,6 +51,12 @@ class Result:
     def medians(self, library: str, key: Key) -> list[float]:
         return [row["median"] for report in self.reports.get(library, []) for row in report["rows"] if _key(row) == key]
 
+    def bare(self, key: Key) -> float | None:
+        """The same without MPI, where the program has measured it in Headrace's own runs."""
+        values = [row["bare us"] for report in self.reports.get("headrace", []) for row in report["rows"]
+                  if _key(row) == key and "bare us" in row]
+        return statistics.median(values) if values else None
+
     def less_is_better(self) -> bool:
         return bool((self.sample() or {}).get("less_is_better", True))
 
@@ -128,8 +134,10 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
     labels = any(label for label, _ in result.keys())
     peers = [name for name in libraries if name != "headrace"]
     compared = "headrace" in libraries and bool(peers)
+    own_limits = any(result.bare(key) for key in result.keys())
+    limited = bool(limits) or own_limits
     columns = (["what"] if labels else []) + ["bytes", *libraries]
-    columns += (["bare limit"] if limits else []) + (["headrace / best peer (spread)"] if compared else [])
+    columns += (["bare limit"] if limited else []) + (["headrace / best peer (spread)"] if compared else [])
     lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",
              "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for key in result.keys():
@@ -138,8 +146,8 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
         for name in libraries:
             values = result.medians(name, key)
             cells.append(number(statistics.median(values)) if values else "failed" if name in result.failures else "-")
-        if limits:
-            limit = limits(result.benchmark.name, bytes_)
+        if limited:
+            limit = limits(result.benchmark.name, bytes_) if limits else result.bare(key)
             cells.append(number(limit) if limit else "-")
         if compared:
             cells.append(_ratio_text(result, key))

@@ -1,0 +1,65 @@
+// What the benchmark's layouts cost without MPI: for each a loop as one writes it by hand, its shape known to the
+// compiler.
+//
+// kPack copies from the typed to the packed side, otherwise back. The caller keeps the compiler from leaving them out.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace bench::bare {
+
+template <bool kPack>
+inline void move(unsigned char* typed, unsigned char* packed, std::size_t bytes) {
+  if constexpr (kPack) {
+    std::memcpy(packed, typed, bytes);
+  } else {
+    std::memcpy(typed, packed, bytes);
+  }
+}
+
+// Blocks of kWidth bytes, one of two.
+template <bool kPack, std::size_t kWidth>
+void vector(unsigned char* typed, unsigned char* packed, std::size_t blocks) {
+  for (std::size_t i = 0; i < blocks; ++i) move<kPack>(typed + 2 * i * kWidth, packed + i * kWidth, kWidth);
+}
+
+// Doubles at these places.
+template <bool kPack>
+void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>& places) {
+  const int* at = places.data();
+  for (std::size_t i = 0, n = places.size(); i < n; ++i) {
+    move<kPack>(typed + static_cast<std::size_t>(at[i]) * sizeof(double), packed + i * sizeof(double), sizeof(double));
+  }
+}
+
+// Structures `extent` apart, their members one behind the other.
+template <bool kPack, class Struct>
+void structs(unsigned char* typed, unsigned char* packed, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned char* const one = typed + i * sizeof(Struct);
+    move<kPack>(one + offsetof(Struct, kind), packed, sizeof(Struct::kind));
+    packed += sizeof(Struct::kind);
+    move<kPack>(one + offsetof(Struct, id), packed, sizeof(Struct::id));
+    packed += sizeof(Struct::id);
+    move<kPack>(one + offsetof(Struct, position), packed, sizeof(Struct::position));
+    packed += sizeof(Struct::position);
+    move<kPack>(one + offsetof(Struct, flags), packed, sizeof(Struct::flags));
+    packed += sizeof(Struct::flags);
+  }
+}
+
+// The inside of a cube of doubles with one layer around it.
+template <bool kPack>
+void cube(unsigned char* typed, unsigned char* packed, std::size_t edge) {
+  const std::size_t row = edge * sizeof(double);
+  for (std::size_t z = 1; z <= edge; ++z) {
+    for (std::size_t y = 1; y <= edge; ++y) {
+      move<kPack>(typed + ((z * (edge + 2) + y) * (edge + 2) + 1) * sizeof(double), packed, row);
+      packed += row;
+    }
+  }
+}
+
+}  // namespace bench::bare
