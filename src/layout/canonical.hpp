@@ -10,7 +10,7 @@
 //
 // Nested strides are folded: neighbouring runs are merged, a dimension that continues its inner one is collapsed,
 // and irregular lists are searched for regular strides. "count elements, extent apart" is one more outer
-// dimension: Shape, made on the stack for each call by shape_of().
+// dimension: Shape, made on the stack for each call by shape_of(); that of one element is kept.
 //
 // Owner: the Datatype, through a shared pointer. Lifetime: immutable after commit. Threads: any may read.
 #pragma once
@@ -23,6 +23,11 @@
 #include "base/count.hpp"
 
 namespace hr::layout {
+
+namespace host {
+struct RunMoves;
+struct Window;
+}  // namespace host
 
 // A run of bytes without holes; `offset` from the element's origin.
 struct Block {
@@ -53,6 +58,22 @@ class DeviceMetadata {
   virtual ~DeviceMetadata() = default;
 };
 
+class Layout;
+
+// `count` elements of a layout: what an engine loops over. Borrows the layout.
+struct Shape {
+  Form form = Form::kEmpty;
+  std::uint8_t unit = 16;  // as Layout::unit, for all elements
+  int ndims = 0;
+  Dim dims[kMaxShapeDims];  // [0] is the outermost; no dim has count 1
+
+  Count total = 0;                 // packed bytes of everything
+  Count pattern = 0;               // packed bytes of one pattern
+  Count offset = 0;                // kContiguous, kStrided: offset of the first run from the buffer address
+  Count run = 0;                   // kContiguous, kStrided: bytes of each run; kContiguous: equals total
+  const Layout* layout = nullptr;  // never null but in kEmpty
+};
+
 class Layout {
  public:
   Form form = Form::kEmpty;
@@ -69,25 +90,18 @@ class Layout {
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block where they are equal, else 0
-  // Where uniform is set and all offsets fit: the blocks' offsets again, a quarter of the memory for a loop to read.
+  // kBlocks: the same bytes as runs of one length, where that makes them few more (a list of single elements two of
+  // which happen to touch) and all offsets fit: a loop of one kind, and a quarter of the memory to read.
+  Count piece = 0;  // their length, 0 where there are none
   std::vector<std::int32_t> offsets;
   Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
 
+  Shape one;  // shape_of(*this, 1)
+  // The host's loops for the block, where there is one, or for the pieces, where there are any; else null.
+  const host::RunMoves* moves = nullptr;
+  std::shared_ptr<const host::Window> window;  // kBlocks: the pattern, where it fits one and the host has loops for it
+
   mutable std::unique_ptr<DeviceMetadata> device;
-};
-
-// `count` elements of a layout: what an engine loops over. Borrows the layout.
-struct Shape {
-  Form form = Form::kEmpty;
-  std::uint8_t unit = 16;  // as Layout::unit, for all elements
-  int ndims = 0;
-  Dim dims[kMaxShapeDims];  // [0] is the outermost; no dim has count 1
-
-  Count total = 0;                 // packed bytes of everything
-  Count pattern = 0;               // packed bytes of one pattern
-  Count offset = 0;                // kContiguous, kStrided: offset of the first run from the buffer address
-  Count run = 0;                   // kContiguous, kStrided: bytes of each run; kContiguous: equals total
-  const Layout* layout = nullptr;  // kBlocks: blocks, prefix, uniform
 };
 
 // The shape of `count` elements; folds the elements' dimension into the outermost one where it continues it.

@@ -4,6 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "layout/host/moves.hpp"
+#include "layout/host/window.hpp"
+
 namespace hr::layout {
 namespace {
 
@@ -207,15 +210,31 @@ Status limit_dims(Draft* draft) {
 
 std::uint64_t bits_of(Count value) { return static_cast<std::uint64_t>(value); }
 
-// Layout::offsets.
-std::vector<std::int32_t> short_offsets(const std::vector<Block>& blocks) {
+// Layout::piece and offsets, of a layout whose blocks are there.
+void find_pieces(Layout& layout) {
+  Count piece = layout.blocks[0].length;
+  for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
+  const auto blocks = static_cast<Count>(layout.blocks.size());
+  if (layout.pattern / piece > blocks + blocks / 4) return;
   std::vector<std::int32_t> offsets;
-  offsets.reserve(blocks.size());
-  for (const Block& block : blocks) {
-    if (!std::in_range<std::int32_t>(block.offset)) return {};
-    offsets.push_back(static_cast<std::int32_t>(block.offset));
+  offsets.reserve(static_cast<std::size_t>(layout.pattern / piece));
+  for (const Block& block : layout.blocks) {
+    if (block.length % piece != 0) return;
+    for (Count done = 0; done < block.length; done += piece) {
+      if (!std::in_range<std::int32_t>(block.offset + done)) return;
+      offsets.push_back(static_cast<std::int32_t>(block.offset + done));
+    }
   }
-  return offsets;
+  layout.piece = piece;
+  layout.offsets = std::move(offsets);
+}
+
+// Layout::window.
+void find_window(Layout& layout) {
+  if (host::moves().pack_windows == nullptr) return;
+  host::Window window;
+  const Count stride = layout.ndims > 0 ? layout.dims[layout.ndims - 1].stride : layout.extent;
+  if (host::make_window(layout.blocks, stride, &window)) layout.window = std::make_shared<const host::Window>(window);
 }
 
 }  // namespace
@@ -247,7 +266,9 @@ Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
   } else if (layout->blocks.size() > 1) {
     layout->form = Form::kBlocks;
     layout->uniform = equal ? layout->blocks[0].length : 0;
-    if (equal) layout->offsets = short_offsets(layout->blocks);
+    find_pieces(*layout);
+    find_window(*layout);
+    if (layout->piece != 0) layout->moves = &host::moves().of(layout->piece);
     layout->prefix.reserve(layout->blocks.size() + 1);
     Count packed = 0;
     for (const Block& block : layout->blocks) {
@@ -257,7 +278,9 @@ Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
     layout->prefix.push_back(packed);
   } else {
     layout->form = layout->ndims == 0 ? Form::kContiguous : Form::kStrided;
+    layout->moves = &host::moves().of(layout->blocks[0].length);
   }
+  layout->one = shape_of(*layout, 1);
   *out = std::move(layout);
   return kOk;
 }

@@ -25,7 +25,13 @@ const mem::Location kHostMemory{};
               reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb()));
 }
 
-Shape shape_of(const View& view) noexcept { return layout::shape_of(view.type->layout(), view.count); }
+// Calls use(shape) with the shape of a view; of one element the layout has it.
+template <class Use>
+inline void with_shape(const View& view, Use&& use) {
+  const Layout& layout = view.type->layout();
+  if (view.count == 1) return use(layout.one);
+  use(shape_of(layout, view.count));
+}
 
 // The lowest address of the elements' data and the bytes from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes) {
@@ -79,7 +85,7 @@ Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* 
   if (from.contiguous) {
     std::memcpy(to, from.data() + offset, bytes);
   } else {
-    host::pack(shape_of(from), from.address, offset, bytes, to);
+    with_shape(from, [&](const Shape& shape) { host::pack(shape, from.address, offset, bytes, to); });
   }
   return kOk;
 }
@@ -93,7 +99,7 @@ Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::
   if (to.contiguous) {
     std::memcpy(to.data() + offset, from, bytes);
   } else {
-    host::unpack(shape_of(to), to.address, offset, bytes, from);
+    with_shape(to, [&](const Shape& shape) { host::unpack(shape, to.address, offset, bytes, from); });
   }
   return kOk;
 }
@@ -104,11 +110,11 @@ Status copy(const View& from, const View& to) {
   const bool from_device = from.where.is_device();
   const bool to_device = to.where.is_device();
   if (!from_device && !to_device) [[likely]] {
-    if (from.contiguous && to.contiguous) {
-      std::memcpy(to.data(), from.data(), bytes);
-    } else {
-      host::copy(shape_of(from), from.address, shape_of(to), to.address, bytes);
-    }
+    if (to.contiguous) return pack(from, 0, bytes, to.data());
+    if (from.contiguous) return unpack(to, 0, bytes, from.data());
+    with_shape(from, [&](const Shape& from_shape) {
+      with_shape(to, [&](const Shape& to_shape) { host::copy(from_shape, from.address, to_shape, to.address, bytes); });
+    });
     return kOk;
   }
   if (from.contiguous && to.contiguous) return mem::copy(to.data(), to.where, from.data(), from.where, bytes);

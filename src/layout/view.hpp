@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/count.hpp"
 #include "base/status.hpp"
@@ -68,6 +69,11 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
   *data = reinterpret_cast<const std::byte*>(address);
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
+}
+
+// There is an address and no device memory in this process: what make_view() would find out about a run of bytes.
+inline bool surely_host(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress && !mem::detail::maybe_cuda;
 }
 
 // Bytes [offset, offset + bytes) of the packed form, to or from host memory.

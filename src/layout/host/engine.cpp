@@ -4,7 +4,8 @@
 #include <cstring>
 
 #include "layout/host/cursor.hpp"
-#include "layout/host/kernels.hpp"
+#include "layout/host/moves.hpp"
+#include "layout/host/window.hpp"
 
 namespace hr::layout::host {
 namespace {
@@ -23,25 +24,39 @@ struct Direction {
 
   static void run(std::byte* typed, Packed packed, std::size_t length) {
     if constexpr (kPack) {
-      copy_run(packed, typed, length);
+      std::memcpy(packed, typed, length);
     } else {
-      copy_run(typed, packed, length);
+      std::memcpy(typed, packed, length);
     }
   }
-  static void plane(std::size_t length, std::byte* typed, Packed packed, Count n1, Count n0, Count stride1,
-                    Count stride0, Count packed1, Count packed0) {
+  static void plane(const RunMoves& moves, Count length, std::byte* typed, Packed packed, Count n1, Count n0,
+                    Count stride1, Count stride0, Count packed1, Count packed0) {
     if constexpr (kPack) {
-      copy_2d(length, packed, typed, {n1, n0, packed1, packed0, stride1, stride0});
+      moves.plane(static_cast<std::size_t>(length), packed, typed, {n1, n0, packed1, packed0, stride1, stride0});
     } else {
-      copy_2d(length, typed, packed, {n1, n0, stride1, stride0, packed1, packed0});
+      moves.plane(static_cast<std::size_t>(length), typed, packed, {n1, n0, stride1, stride0, packed1, packed0});
     }
   }
-  template <class Run>
-  static void one(const Run& run, std::byte* typed, Packed packed) {
+  static void list(const RunMoves& moves, Count length, std::byte* origin, Packed packed, const std::int32_t* offsets,
+                   std::size_t n) {
     if constexpr (kPack) {
-      run(packed, typed);
+      moves.pack_list(static_cast<std::size_t>(length), packed, origin, offsets, n);
     } else {
-      run(typed, packed);
+      moves.unpack_list(static_cast<std::size_t>(length), origin, packed, offsets, n);
+    }
+  }
+  static void windows(std::byte* origin, Packed packed, Count n, const Window& window) {
+    if constexpr (kPack) {
+      moves().pack_windows(packed, origin, n, window);
+    } else {
+      moves().unpack_windows(origin, packed, n, window);
+    }
+  }
+  static void blocks(std::byte* origin, Packed packed, const Block* blocks, std::size_t n) {
+    if constexpr (kPack) {
+      moves().pack_blocks(packed, origin, blocks, n);
+    } else {
+      moves().unpack_blocks(origin, packed, blocks, n);
     }
   }
 };
@@ -54,14 +69,28 @@ class Mover {
  public:
   Mover(const Shape& shape, const std::byte* base) : shape_(shape), base_(base) {}
 
-  void move(std::size_t offset, std::size_t bytes, Packed packed) {
+  // Everything, where nothing must be found or divided: what short messages are. False: not such a shape.
+  bool move_whole(std::size_t offset, std::size_t bytes, Packed packed) {
+    if (offset != 0 || bytes != static_cast<std::size_t>(shape_.total) || shape_.ndims > 2) return false;
+    const int ndims = shape_.ndims;
+    const Dim inner = ndims > 0 ? shape_.dims[ndims - 1] : Dim{1, 0};
+    const Dim outer = ndims > 1 ? shape_.dims[0] : Dim{1, 0};
+    if (shape_.form == Form::kStrided) [[likely]] {
+      To::plane(*shape_.layout->moves, shape_.run, at(base_, shape_.offset), packed, outer.count, inner.count,
+                outer.stride, inner.stride, inner.count * shape_.run, shape_.run);
+      return true;
+    }
+    if (shape_.form != Form::kBlocks) return false;
+    for (Count i = 0; i < outer.count; ++i) {
+      block_row(i * outer.stride, inner.stride, inner.count, packed + i * inner.count * shape_.pattern);
+    }
+    return true;
+  }
+
+  [[gnu::noinline]] void move(std::size_t offset, std::size_t bytes, Packed packed) {
     if (bytes == 0) return;
     if (shape_.form == Form::kContiguous) {
       To::run(at(base_, shape_.offset + static_cast<Count>(offset)), packed, bytes);
-      return;
-    }
-    if (offset == 0 && bytes == static_cast<std::size_t>(shape_.total) && shape_.ndims <= 2) {
-      whole(packed);
       return;
     }
     const auto pattern = static_cast<std::size_t>(shape_.pattern);
@@ -79,21 +108,6 @@ class Mover {
   }
 
  private:
-  // Everything, of a shape with at most two dims: nothing to find, nothing to divide.
-  void whole(Packed packed) {
-    const int ndims = shape_.ndims;
-    const Dim inner = ndims > 0 ? shape_.dims[ndims - 1] : Dim{1, 0};
-    const Dim outer = ndims > 1 ? shape_.dims[0] : Dim{1, 0};
-    if (shape_.form == Form::kStrided) {
-      To::plane(static_cast<std::size_t>(shape_.run), at(base_, shape_.offset), packed, outer.count, inner.count,
-                outer.stride, inner.stride, inner.count * shape_.run, shape_.run);
-      return;
-    }
-    for (Count i = 0; i < outer.count; ++i) {
-      block_row(i * outer.stride, inner.stride, inner.count, packed + i * inner.count * shape_.pattern);
-    }
-  }
-
   // `count` whole patterns from the cursor on.
   Packed patterns(Cursor& cursor, Count count, Packed packed) {
     const Count stride0 = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].stride : 0;
@@ -104,7 +118,7 @@ class Mover {
       const Count n1 = rows > 0 ? rows : 1;
       const Count n0 = rows > 0 ? row : std::min(cursor.row_left(), count);
       if (shape_.form == Form::kStrided) {
-        To::plane(static_cast<std::size_t>(shape_.run), at(base_, cursor.offset() + shape_.offset), packed, n1, n0,
+        To::plane(*shape_.layout->moves, shape_.run, at(base_, cursor.offset() + shape_.offset), packed, n1, n0,
                   stride1, stride0, n0 * shape_.run, shape_.run);
       } else {
         for (Count i = 0; i < n1; ++i) {
@@ -123,52 +137,54 @@ class Mover {
   }
 
   // `n` patterns of blocks, `stride` apart.
-  void block_row(Count origin, Count stride, Count n, Packed packed) {
+  [[gnu::noinline]] void block_row(Count origin, Count stride, Count n, Packed packed) {
     const Layout& layout = *shape_.layout;
     const std::size_t blocks = layout.blocks.size();
+    if (layout.window != nullptr && (n == 1 || stride == layout.window->stride)) {
+      To::windows(at(base_, origin), packed, n, *layout.window);
+      return;
+    }
     if (n >= 4 && blocks <= kFewBlocks && shape_.pattern <= kShortPattern) {
       for (Count done = 0; done < n; done += kChunk) {
         const Count some = std::min(kChunk, n - done);
         for (std::size_t i = 0; i < blocks; ++i) {
           const Block& block = layout.blocks[i];
-          To::plane(static_cast<std::size_t>(block.length), at(base_, origin + done * stride + block.offset),
+          To::plane(moves().of(block.length), block.length, at(base_, origin + done * stride + block.offset),
                     packed + done * shape_.pattern + layout.prefix[i], 1, some, 0, stride, 0, shape_.pattern);
         }
       }
       return;
     }
-    for (Count i = 0; i < n; ++i) block_list(origin + i * stride, 0, blocks, packed + i * shape_.pattern);
+    const std::size_t units = layout.piece != 0 ? layout.offsets.size() : blocks;
+    for (Count i = 0; i < n; ++i) list(origin + i * stride, 0, units, packed + i * shape_.pattern);
   }
 
-  // Blocks [first, last) of one pattern, whole.
-  void block_list(Count origin, std::size_t first, std::size_t last, Packed packed) {
+  // Pieces, or where the layout has none blocks, [first, last) of one pattern, whole.
+  void list(Count origin, std::size_t first, std::size_t last, Packed packed) {
     const Layout& layout = *shape_.layout;
-    const Block* blocks = layout.blocks.data();
-    if (layout.uniform != 0) {
-      // Everything by value: the compiler must assume that a stored byte changes whatever has an address.
-      const Count length = layout.uniform;
-      std::byte* const pattern = at(base_, origin);
-      const std::int32_t* const offsets = layout.offsets.empty() ? nullptr : layout.offsets.data();
-      with_run(static_cast<std::size_t>(length), [=](const auto& run) {
-        Packed next = packed;
-        if (offsets != nullptr) {
-          for (const std::int32_t *offset = offsets + first, *end = offsets + last; offset != end; ++offset) {
-            To::one(run, at(pattern, *offset), next);
-            next += length;
-          }
-          return;
-        }
-        for (const Block *block = blocks + first, *end = blocks + last; block != end; ++block) {
-          To::one(run, at(pattern, block->offset), next);
-          next += length;
-        }
-      });
-      return;
+    if (layout.piece != 0) {
+      To::list(*layout.moves, layout.piece, at(base_, origin), packed, layout.offsets.data() + first, last - first);
+    } else {
+      To::blocks(at(base_, origin), packed, layout.blocks.data() + first, last - first);
     }
-    for (std::size_t i = first; i < last; ++i) {
-      To::run(at(base_, origin + blocks[i].offset), packed, static_cast<std::size_t>(blocks[i].length));
-      packed += blocks[i].length;
-    }
+  }
+
+  // Where in the pattern piece or block `unit` begins, packed and in memory; which one a packed byte is in.
+  [[nodiscard]] std::size_t packed_start(std::size_t unit) const {
+    const Layout& layout = *shape_.layout;
+    return layout.piece != 0 ? unit * static_cast<std::size_t>(layout.piece)
+                             : static_cast<std::size_t>(layout.prefix[unit]);
+  }
+  [[nodiscard]] Count offset_of(std::size_t unit) const {
+    const Layout& layout = *shape_.layout;
+    return layout.piece != 0 ? layout.offsets[unit] : layout.blocks[unit].offset;
+  }
+  [[nodiscard]] std::size_t unit_at(std::size_t position) const {
+    const Layout& layout = *shape_.layout;
+    if (layout.piece != 0) return position / static_cast<std::size_t>(layout.piece);
+    const auto& prefix = layout.prefix;
+    return static_cast<std::size_t>(std::upper_bound(prefix.begin(), prefix.end(), static_cast<Count>(position)) -
+                                    prefix.begin() - 1);
   }
 
   // `length` bytes of one pattern, from its byte `inside` on.
@@ -177,31 +193,23 @@ class Mover {
       To::run(at(base_, origin + shape_.offset + static_cast<Count>(inside)), packed, length);
       return;
     }
-    const Layout& layout = *shape_.layout;
-    const auto block_of = [&](std::size_t position) {
-      if (layout.uniform != 0) return position / static_cast<std::size_t>(layout.uniform);
-      const auto& prefix = layout.prefix;
-      return static_cast<std::size_t>(std::upper_bound(prefix.begin(), prefix.end(), static_cast<Count>(position)) -
-                                      prefix.begin() - 1);
-    };
-    const std::size_t first = block_of(inside);
+    const std::size_t first = unit_at(inside);
     const std::size_t end = inside + length;
-    const std::size_t last = block_of(end);  // holds the first byte not moved; blocks.size() at the pattern's end
-    const auto start_of = [&](std::size_t block) { return static_cast<std::size_t>(layout.prefix[block]); };
-    const auto address = [&](std::size_t block, std::size_t skip) {
-      return at(base_, origin + layout.blocks[block].offset + static_cast<Count>(skip));
+    const std::size_t last = unit_at(end);  // holds the first byte not moved; behind all units at the pattern's end
+    const auto address = [&](std::size_t unit, std::size_t skip) {
+      return at(base_, origin + offset_of(unit) + static_cast<Count>(skip));
     };
     std::size_t whole = first;
-    if (const std::size_t skip = inside - start_of(first); skip != 0 || first == last) {
-      const std::size_t stop = std::min(end, start_of(first + 1));
+    if (const std::size_t skip = inside - packed_start(first); skip != 0 || first == last) {
+      const std::size_t stop = std::min(end, packed_start(first + 1));
       if (stop > inside) To::run(address(first, skip), packed, stop - inside);
       packed += stop - inside;
       whole = first + 1;
       if (first == last) return;
     }
-    block_list(origin, whole, last, packed);
-    packed += layout.prefix[last] - layout.prefix[whole];
-    if (end > start_of(last)) To::run(address(last, 0), packed, end - start_of(last));
+    list(origin, whole, last, packed);
+    packed += packed_start(last) - packed_start(whole);
+    if (end > packed_start(last)) To::run(address(last, 0), packed, end - packed_start(last));
   }
 
   const Shape& shape_;
@@ -226,8 +234,8 @@ bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte
   Cursor source(a, 0);
   Cursor target(b, 0);
   for (Count i = 0; i < planes; ++i) {
-    copy_2d(static_cast<std::size_t>(a.run), at(to, target.offset() + b.offset), at(from, source.offset() + a.offset),
-            plane);
+    a.layout->moves->plane(static_cast<std::size_t>(a.run), at(to, target.offset() + b.offset),
+                           at(from, source.offset() + a.offset), plane);
     if (inner > 0) {
       source.advance_rows(plane.n1);
       target.advance_rows(plane.n1);
@@ -239,11 +247,13 @@ bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte
 }  // namespace
 
 void pack(const Shape& shape, const std::byte* base, std::size_t offset, std::size_t bytes, std::byte* to) {
-  Mover<true>(shape, base).move(offset, bytes, to);
+  Mover<true> mover(shape, base);
+  if (!mover.move_whole(offset, bytes, to)) mover.move(offset, bytes, to);
 }
 
 void unpack(const Shape& shape, std::byte* base, std::size_t offset, std::size_t bytes, const std::byte* from) {
-  Mover<false>(shape, base).move(offset, bytes, from);
+  Mover<false> mover(shape, base);
+  if (!mover.move_whole(offset, bytes, from)) mover.move(offset, bytes, from);
 }
 
 void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape, std::byte* to, std::size_t bytes) {

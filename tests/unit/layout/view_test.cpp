@@ -166,6 +166,57 @@ TEST(View, ArraysOfStructs) {
   for (const Count count : {1, 3, 4, 127, 128, 129, 300}) expect_moves(random, one, count);
 }
 
+// One component of several, in long rows: gaps are taken out and put in by whole vectors.
+TEST(View, ShortRunsWithShortGaps) {
+  RandomTypes random(test_seed() + 2);
+  for (const std::uintptr_t basic : {abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {
+    const Ref<Datatype> element = predefined(basic);
+    for (const Count apart : {-2, 2, 3, 4, 5}) {
+      Made made;
+      const Count n = random.number(1, 150);
+      made.how = element->name() + ", " + std::to_string(n) + " of " + std::to_string(apart);
+      SCOPED_TRACE(made.how);
+      ASSERT_OK(make_vector(n, 1, apart, *element, CallForm::kLarge, &made.type));
+      std::vector<Count> displacements;
+      for (Count i = 0; i < n; ++i) displacements.push_back(i * apart * element->extent());
+      const std::vector<Count> ones(static_cast<std::size_t>(n), 1);
+      made.reference = struct_reference(ones, displacements,
+                                        std::vector<Reference>(static_cast<std::size_t>(n), basic_reference(*element)));
+      ASSERT_OK(made.type->commit());
+      for (const Count count : {1, 3}) expect_moves(random, made, count);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// Single elements of which a few happen to touch: still one loop over runs of one length.
+TEST(View, ListsWithNeighbours) {
+  RandomTypes random(test_seed() + 3);
+  for (const std::uintptr_t basic : {abi::kShort, abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {
+    const Ref<Datatype> element = predefined(basic);
+    for (int round = 0; round < 20; ++round) {
+      const Count n = random.number(20, 120);
+      std::vector<Count> places;
+      Count at = random.number(-30, 30);
+      for (Count i = 0; i < n; ++i) {
+        places.push_back(at);
+        at += i % 12 == 5 ? 1 : random.number(2, 6);
+      }
+      Made made;
+      ASSERT_OK(make_indexed_block(n, 1, places.data(), *element, CallForm::kLarge, &made.type));
+      for (Count& place : places) place *= element->extent();
+      const std::vector<Count> ones(static_cast<std::size_t>(n), 1);
+      made.reference = struct_reference(ones, places,
+                                        std::vector<Reference>(static_cast<std::size_t>(n), basic_reference(*element)));
+      ASSERT_OK(made.type->commit());
+      EXPECT_EQ(made.type->layout().form, Form::kBlocks);
+      EXPECT_EQ(made.type->layout().piece, element->size());
+      for (const Count count : {1, 2}) expect_moves(random, made, count);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 TEST(View, BottomWithAbsoluteAddresses) {
   int values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const Ref<Datatype> an_int = predefined(abi::kInt);

@@ -1,0 +1,264 @@
+// The loops behind one set of moves. Included by moves_<instruction set>.cpp and nowhere else, each compiled for its
+// set.
+//
+// Everything is in an anonymous namespace and nothing inline of the standard library is called: the linker must not
+// replace a function of the rest of the library by one that only some machines can run.
+//
+// The length picks a Run once a call, so that the innermost loop has no branch and no call for runs of some hundred
+// bytes: either the length is a constant, or the run is copied by two accesses that overlap in its middle.
+#pragma once
+
+#include "layout/host/gaps.hpp"
+#include "layout/host/moves.hpp"
+#include "layout/host/vector.hpp"
+#include "layout/host/window_loops.hpp"
+
+namespace hr::layout::host {
+namespace {
+
+// Exactly N bytes.
+template <std::size_t N>
+struct FixedRun {
+  explicit FixedRun(std::size_t) {}
+  [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
+    copy_bytes<N>(to, from);
+  }
+};
+
+// N to 2N bytes: the first N and the last N.
+template <std::size_t N>
+struct OverlapRun {
+  std::size_t second;
+  explicit OverlapRun(std::size_t length) : second(length - N) {}
+  [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
+    copy_bytes<N>(to, from);
+    copy_bytes<N>(to + second, from + second);
+  }
+};
+
+// A few vectors, the last one at the end of the run.
+struct MediumRun {
+  std::size_t last;
+  explicit MediumRun(std::size_t length) : last(length - kVector) {}
+  [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
+    for (std::size_t i = 0; i < last; i += kVector) {
+      copy_bytes<kVector>(to + i, from + i);
+      asm volatile("" : "+r"(i));  // or the compiler makes a call of memcpy of it
+    }
+    copy_bytes<kVector>(to + last, from + last);
+  }
+};
+constexpr std::size_t kLongRun = kVector <= 16 ? 129 : 8 * kVector;
+
+struct LongRun {
+  std::size_t length;
+  explicit LongRun(std::size_t bytes) : length(bytes) {}
+  [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
+    __builtin_memcpy(to, from, length);
+  }
+};
+
+template <class Run>
+[[gnu::always_inline]] inline void copy_1d(const Run& run, std::byte* __restrict to, Count to_stride,
+                                           const std::byte* __restrict from, Count from_stride, Count n) {
+  for (; n >= 4; n -= 4) {
+    run(to, from);
+    run(to + to_stride, from + from_stride);
+    run(to + 2 * to_stride, from + 2 * from_stride);
+    run(to + 3 * to_stride, from + 3 * from_stride);
+    to += 4 * to_stride;
+    from += 4 * from_stride;
+  }
+  for (; n > 0; --n) {
+    run(to, from);
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+// Rows of a few runs: N is the row's length, so that a row is straight code.
+template <int N, class Run>
+inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
+                            const Plane& plane) {
+  const Count to_stride0 = plane.to_stride0, from_stride0 = plane.from_stride0;
+  const Count to_stride1 = plane.to_stride1, from_stride1 = plane.from_stride1;
+  for (Count i = plane.n1; i > 0; --i) {
+    for (int j = 0; j < N; ++j) run(to + j * to_stride0, from + j * from_stride0);
+    to += to_stride1;
+    from += from_stride1;
+  }
+}
+
+template <class Run>
+inline void copy_rows(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
+  switch (plane.n0) {
+    case 2:
+      return copy_short_rows<2>(run, to, from, plane);
+    case 3:
+      return copy_short_rows<3>(run, to, from, plane);
+    case 4:
+      return copy_short_rows<4>(run, to, from, plane);
+    default:
+      break;
+  }
+  for (Count i = plane.n1; i > 0; --i) {
+    copy_1d(run, to, plane.to_stride0, from, plane.from_stride0, plane.n0);
+    to += plane.to_stride1;
+    from += plane.from_stride1;
+  }
+}
+
+// Short gaps on one side, none on the other: whole vectors, as far as they go.
+template <std::size_t N>
+[[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
+  const FixedRun<N> run(N);
+  const bool packs = plane.to_stride0 == static_cast<Count>(N);
+  for (Count i = plane.n1; i > 0; --i) {
+    const Count done = packs ? close_gaps<N>(to, from, plane.from_stride0, plane.n0)
+                             : open_gaps<N>(to, plane.to_stride0, from, plane.n0);
+    copy_1d(run, to + done * plane.to_stride0, plane.to_stride0, from + done * plane.from_stride0, plane.from_stride0,
+            plane.n0 - done);
+    to += plane.to_stride1;
+    from += plane.from_stride1;
+  }
+}
+
+// Transposed access: neighbours in memory are rows apart in the loop. kTile rows go at once, so that a cache line is
+// used up while it is there. (No run may be written twice, so the order is free.)
+constexpr Count kTile = 64;
+
+template <class Run>
+inline void copy_tiles(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
+  for (Count i = 0; i < plane.n1; i += kTile) {
+    const Count rows = plane.n1 - i < kTile ? plane.n1 - i : kTile;
+    copy_rows(run, to + i * plane.to_stride1, from + i * plane.from_stride1,
+              {plane.n0, rows, plane.to_stride0, plane.to_stride1, plane.from_stride0, plane.from_stride1});
+  }
+}
+
+inline bool crosses(Count stride1, Count stride0) {
+  return stride1 <= 64 && stride1 >= -64 && (stride0 >= 256 || stride0 <= -256);
+}
+inline bool is_transposed(const Plane& plane) {
+  if (plane.n1 < 4 || plane.n0 < 8) return false;
+  return crosses(plane.to_stride1, plane.to_stride0) || crosses(plane.from_stride1, plane.from_stride0);
+}
+
+template <class Run>
+void move_plane(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
+  const Run run(length);
+  if (is_transposed(plane)) return copy_tiles(run, to, from, plane);
+  copy_rows(run, to, from, plane);
+}
+
+template <std::size_t N>
+void move_plane_gapped(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
+  constexpr Count kDense = N;
+  if (plane.n0 >= kLeastGapped<N>) {
+    if (plane.to_stride0 == kDense && closes_gaps<N>(plane.from_stride0)) return copy_gapped_rows<N>(to, from, plane);
+    if (plane.from_stride0 == kDense && opens_gaps<N>(plane.to_stride0)) return copy_gapped_rows<N>(to, from, plane);
+  }
+  move_plane<FixedRun<N>>(length, to, from, plane);
+}
+
+template <class Run>
+void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets, std::size_t n) {
+  const Run run(length);
+  const std::int32_t* const end = offsets + n;
+  for (; end - offsets >= 4; offsets += 4) {
+    run(to, origin + offsets[0]);
+    run(to + length, origin + offsets[1]);
+    run(to + 2 * length, origin + offsets[2]);
+    run(to + 3 * length, origin + offsets[3]);
+    to += 4 * length;
+  }
+  for (; offsets != end; ++offsets) {
+    run(to, origin + *offsets);
+    to += length;
+  }
+}
+
+// Eight bytes: two loads, one store.
+inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
+                           std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    store_pair(to + 8 * i, origin + offsets[i], origin + offsets[i + 1]);
+    store_pair(to + 8 * i + 16, origin + offsets[i + 2], origin + offsets[i + 3]);
+  }
+  for (; i < n; ++i) copy_bytes<8>(to + 8 * i, origin + offsets[i]);
+}
+
+template <class Run>
+void unpack_list(std::size_t length, std::byte* origin, const std::byte* from, const std::int32_t* offsets,
+                 std::size_t n) {
+  const Run run(length);
+  const std::int32_t* const end = offsets + n;
+  for (; end - offsets >= 4; offsets += 4) {
+    run(origin + offsets[0], from);
+    run(origin + offsets[1], from + length);
+    run(origin + offsets[2], from + 2 * length);
+    run(origin + offsets[3], from + 3 * length);
+    from += 4 * length;
+  }
+  for (; offsets != end; ++offsets) {
+    run(origin + *offsets, from);
+    from += length;
+  }
+}
+
+inline void pack_blocks(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) {
+  for (const Block* end = blocks + n; blocks != end; ++blocks) {
+    const auto length = static_cast<std::size_t>(blocks->length);
+    copy_any(to, origin + blocks->offset, length);
+    to += length;
+  }
+}
+
+inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block* blocks, std::size_t n) {
+  for (const Block* end = blocks + n; blocks != end; ++blocks) {
+    const auto length = static_cast<std::size_t>(blocks->length);
+    copy_any(origin + blocks->offset, from, length);
+    from += length;
+  }
+}
+
+template <class Run>
+constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
+
+constexpr Moves make_moves(const char* name) {
+  Moves all{};
+  all.name = name;
+  all.runs[kRun1] = kMoves<FixedRun<1>>;
+  all.runs[kRun2] = kMoves<FixedRun<2>>;
+  all.runs[kRun3] = kMoves<OverlapRun<2>>;
+  all.runs[kRun4] = {move_plane_gapped<4>, pack_list<FixedRun<4>>, unpack_list<FixedRun<4>>};
+  all.runs[kRun5To7] = kMoves<OverlapRun<4>>;
+  all.runs[kRun8] = {move_plane_gapped<8>, pack_list_of_8, unpack_list<FixedRun<8>>};
+  all.runs[kRun9To15] = kMoves<OverlapRun<8>>;
+  all.runs[kRun12] = kMoves<FixedRun<12>>;
+  all.runs[kRun16] = {move_plane_gapped<16>, pack_list<FixedRun<16>>, unpack_list<FixedRun<16>>};
+  all.runs[kRun17To31] = kMoves<OverlapRun<16>>;
+  all.runs[kRun24] = kMoves<FixedRun<24>>;
+  all.runs[kRun32] = kMoves<FixedRun<32>>;
+  all.runs[kRun33To63] = kMoves<OverlapRun<32>>;
+  all.runs[kRun40] = kMoves<FixedRun<40>>;
+  all.runs[kRun48] = kMoves<FixedRun<48>>;
+  all.runs[kRun64] = kMoves<FixedRun<64>>;
+  all.runs[kRun65To127] = kMoves<OverlapRun<64>>;
+  all.runs[kRun96] = kMoves<FixedRun<96>>;
+  all.runs[kRun128] = kMoves<FixedRun<128>>;
+  all.runs[kRunMedium] = kMoves<MediumRun>;
+  all.runs[kRunLong] = kMoves<LongRun>;
+  all.long_run = kLongRun;
+  all.pack_blocks = pack_blocks;
+  all.unpack_blocks = unpack_blocks;
+  if (kHasWindows) {
+    all.pack_windows = pack_windows;
+    all.unpack_windows = unpack_windows;
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace hr::layout::host

@@ -1,0 +1,115 @@
+// Vectors of the instruction set that a file is compiled for, and short copies made of them. Part of loops.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace hr::layout::host {
+namespace {
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+constexpr std::size_t kVector = 64;
+#elif defined(__AVX2__)
+constexpr std::size_t kVector = 32;
+#else
+constexpr std::size_t kVector = 16;
+#endif
+
+// What one access moves; at any address, over data of any type.
+template <std::size_t N>
+struct Access;
+template <>
+struct Access<1> {
+  using Type = unsigned char;
+};
+template <>
+struct Access<2> {
+  using Type [[gnu::aligned(1), gnu::may_alias]] = std::uint16_t;
+};
+template <>
+struct Access<4> {
+  using Type [[gnu::aligned(1), gnu::may_alias]] = std::uint32_t;
+};
+template <>
+struct Access<8> {
+  using Type [[gnu::aligned(1), gnu::may_alias]] = std::uint64_t;
+};
+template <>
+struct Access<16> {
+  using Type [[gnu::vector_size(16), gnu::aligned(1), gnu::may_alias]] = unsigned char;
+};
+template <>
+struct Access<32> {
+  using Type [[gnu::vector_size(32), gnu::aligned(1), gnu::may_alias]] = unsigned char;
+};
+template <>
+struct Access<64> {
+  using Type [[gnu::vector_size(64), gnu::aligned(1), gnu::may_alias]] = unsigned char;
+};
+
+constexpr std::size_t widest(std::size_t bytes) {
+  std::size_t width = kVector;
+  while (width > bytes) width /= 2;
+  return width;
+}
+
+// Exactly N bytes, by the fewest accesses that do not overlap.
+template <std::size_t N>
+[[gnu::always_inline]] inline void copy_bytes(std::byte* __restrict to, const std::byte* __restrict from) {
+  constexpr std::size_t kWidth = widest(N);
+  using Type = typename Access<kWidth>::Type;
+  *reinterpret_cast<Type*>(to) = *reinterpret_cast<const Type*>(from);
+  if constexpr (N > kWidth) copy_bytes<N - kWidth>(to + kWidth, from + kWidth);
+}
+
+// Eight bytes from each of two places, one behind the other, by one store.
+[[gnu::always_inline]] inline void store_pair(std::byte* __restrict to, const std::byte* __restrict first,
+                                              const std::byte* __restrict second) {
+  using Eight = Access<8>::Type;
+  using Pair [[gnu::vector_size(16), gnu::aligned(1), gnu::may_alias]] = std::uint64_t;
+  *reinterpret_cast<Pair*>(to) = Pair{*reinterpret_cast<const Eight*>(first), *reinterpret_cast<const Eight*>(second)};
+}
+
+// Stores that leave bytes out are not foreseen by the hardware: where a loop writes this much, it asks for the lines
+// ahead.
+constexpr std::int64_t kFar = std::int64_t{1} << 20;
+constexpr std::int64_t kAhead = 1024;
+
+// N to 2N bytes.
+template <std::size_t N>
+[[gnu::always_inline]] inline void copy_overlapping(std::byte* __restrict to, const std::byte* __restrict from,
+                                                    std::size_t length) {
+  copy_bytes<N>(to, from);
+  copy_bytes<N>(to + length - N, from + length - N);
+}
+
+// Any length that is not 0, where the next one is another.
+[[gnu::always_inline]] inline void copy_any(std::byte* __restrict to, const std::byte* __restrict from,
+                                            std::size_t length) {
+  if (length > 128) {
+    __builtin_memcpy(to, from, length);
+    return;
+  }
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  // Lengths that change from run to run: masks cost no branch that must be guessed.
+  if (length > 64) return copy_overlapping<64>(to, from, length);
+  const __mmask64 mask = ~std::uint64_t{0} >> (64 - length);
+  _mm512_mask_storeu_epi8(to, mask, _mm512_maskz_loadu_epi8(mask, from));
+#else
+  if (length >= 16) {
+    if (length > 64) return copy_overlapping<64>(to, from, length);
+    if (length > 32) return copy_overlapping<32>(to, from, length);
+    return copy_overlapping<16>(to, from, length);
+  }
+  if (length >= 8) return copy_overlapping<8>(to, from, length);
+  if (length >= 4) return copy_overlapping<4>(to, from, length);
+  if (length >= 2) return copy_overlapping<2>(to, from, length);
+  *to = *from;
+#endif
+}
+
+}  // namespace
+}  // namespace hr::layout::host
