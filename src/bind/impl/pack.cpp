@@ -24,19 +24,37 @@ Status bytes_of(Count count, Count size, Count* bytes) {
   return kOk;
 }
 
-// `bytes` of the packed buffer from `position` on, wherever it lies.
-Status packed_view(const void* buffer, Count room, Count position, Count bytes, View* view) {
+[[gnu::cold]] Status outside_buffer(Count room, Count position, Count bytes) {
   if (position < 0 || position > room) {
     return fail(Errc::kArg, "position is %lld, outside the packed buffer of %lld bytes",
                 static_cast<long long>(position), static_cast<long long>(room));
   }
-  if (bytes > room - position) {
-    return fail(Errc::kTruncate, "%lld bytes do not fit the packed buffer: it has %lld from position %lld on",
-                static_cast<long long>(bytes), static_cast<long long>(room - position),
-                static_cast<long long>(position));
-  }
+  return fail(Errc::kTruncate, "%lld bytes do not fit the packed buffer: it has %lld from position %lld on",
+              static_cast<long long>(bytes), static_cast<long long>(room - position), static_cast<long long>(position));
+}
+
+inline Status check_room(Count room, Count position, Count bytes) {
+  if (position < 0 || position > room || bytes > room - position) [[unlikely]]
+    return outside_buffer(room, position, bytes);
+  return kOk;
+}
+
+// `bytes` of the packed buffer from `position` on, wherever it lies; there is room.
+Status packed_view(const void* buffer, Count position, Count bytes, View* view) {
   const auto* start = static_cast<const std::byte*>(buffer) + (buffer == nullptr ? 0 : position);
   return layout::make_view(start, bytes, *layout::predefined_type(abi::kPacked), view);
+}
+
+[[gnu::noinline]] Status pack_anywhere(const View& from, void* outbuf, Count position) {
+  View to;
+  HR_TRY(packed_view(outbuf, position, static_cast<Count>(from.packed), &to));
+  return layout::copy(from, to);
+}
+
+[[gnu::noinline]] Status unpack_anywhere(const void* inbuf, Count position, const View& to) {
+  View from;
+  HR_TRY(packed_view(inbuf, position, static_cast<Count>(to.packed), &from));
+  return layout::copy(from, to);
 }
 
 Status check_datarep(const char* datarep) {
@@ -54,22 +72,30 @@ Status host_buffer(std::size_t bytes, std::unique_ptr<std::byte[]>* buffer) {
 
 Status pack(const void* inbuf, Count incount, Datatype& datatype, void* outbuf, Count outsize, Count& position,
             comm::Communicator& /*comm*/) {
-  View from, to;
+  View from;
   HR_TRY(layout::make_view(inbuf, incount, datatype, &from));
   const auto bytes = static_cast<Count>(from.packed);
-  HR_TRY(packed_view(outbuf, outsize, position, bytes, &to));
-  HR_TRY(layout::copy(from, to));
+  HR_TRY(check_room(outsize, position, bytes));
+  if (layout::surely_host(outbuf)) {
+    HR_TRY(layout::pack(from, 0, from.packed, static_cast<std::byte*>(outbuf) + position));
+  } else {
+    HR_TRY(pack_anywhere(from, outbuf, position));
+  }
   position += bytes;
   return kOk;
 }
 
 Status unpack(const void* inbuf, Count insize, Count& position, void* outbuf, Count outcount, Datatype& datatype,
               comm::Communicator& /*comm*/) {
-  View from, to;
+  View to;
   HR_TRY(layout::make_view(outbuf, outcount, datatype, &to));
   const auto bytes = static_cast<Count>(to.packed);
-  HR_TRY(packed_view(inbuf, insize, position, bytes, &from));
-  HR_TRY(layout::copy(from, to));
+  HR_TRY(check_room(insize, position, bytes));
+  if (layout::surely_host(inbuf)) {
+    HR_TRY(layout::unpack(to, 0, to.packed, static_cast<const std::byte*>(inbuf) + position));
+  } else {
+    HR_TRY(unpack_anywhere(inbuf, position, to));
+  }
   position += bytes;
   return kOk;
 }
@@ -85,7 +111,8 @@ Status pack_external(const char* datarep, const void* inbuf, Count incount, Data
   Count bytes = 0;
   HR_TRY(layout::make_view(inbuf, incount, datatype, &from));
   HR_TRY(bytes_of(incount, layout::external32_size(datatype), &bytes));
-  HR_TRY(packed_view(outbuf, outsize, position, bytes, &to));
+  HR_TRY(check_room(outsize, position, bytes));
+  HR_TRY(packed_view(outbuf, position, bytes, &to));
   if (to.where.is_device()) {
     std::unique_ptr<std::byte[]> buffer;
     HR_TRY(host_buffer(to.packed, &buffer));
@@ -105,7 +132,8 @@ Status unpack_external(const char* datarep, const void* inbuf, Count insize, Cou
   Count bytes = 0;
   HR_TRY(layout::make_view(outbuf, outcount, datatype, &to));
   HR_TRY(bytes_of(outcount, layout::external32_size(datatype), &bytes));
-  HR_TRY(packed_view(inbuf, insize, position, bytes, &from));
+  HR_TRY(check_room(insize, position, bytes));
+  HR_TRY(packed_view(inbuf, position, bytes, &from));
   if (from.where.is_device()) {
     std::unique_ptr<std::byte[]> buffer;
     HR_TRY(host_buffer(from.packed, &buffer));
