@@ -1,10 +1,10 @@
 // Ring: messages from one process to another through shared memory. One producer, one consumer.
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
-// cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes one
-// cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes; its cell says where (Place). A
-// cell is ready when its sequence equals the lap of its index, so nothing is ever cleared and stale bytes cannot be
-// mistaken for a message.
+// cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes
+// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes; its cell says where
+// (Place). A cell is ready when its sequence equals the lap of its index, so nothing is ever cleared and stale bytes
+// cannot be mistaken for a message.
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
 // says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
