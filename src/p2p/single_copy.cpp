@@ -18,14 +18,23 @@ constexpr int kTrials = 4;
 // Seconds that stand for "not this way", and for a stream that is not known.
 constexpr double kSlow = 1.0;
 constexpr double kUnknown = 0.5;
+// A stream must be faster by this to be preferred: it needs the sender all the while, which may be computing.
+constexpr double kStreamGain = 0.8;
 
-// Seconds a byte, the best seen, and how often it was tried.
+// Seconds a byte, and how often it was tried.
 struct Rate {
   double seconds_per_byte = 0;
   int tried = 0;
-  void add(double seconds, std::size_t bytes) {
+  // The best seen: for what is tried seldom, the first times in memory that nobody has touched yet.
+  void add_best(double seconds, std::size_t bytes) {
     const double rate = seconds / static_cast<double>(bytes);
     if (tried == 0 || rate < seconds_per_byte) seconds_per_byte = rate;
+    ++tried;
+  }
+  // What it takes of late: a good time now and then is no reason.
+  void add_recent(double seconds, std::size_t bytes) {
+    const double rate = seconds / static_cast<double>(bytes);
+    seconds_per_byte = tried == 0 ? rate : 0.75 * seconds_per_byte + 0.25 * rate;
     ++tried;
   }
   [[nodiscard]] double seconds(std::size_t bytes) const { return seconds_per_byte * static_cast<double>(bytes); }
@@ -34,7 +43,10 @@ struct Rate {
 struct SizeClass {
   Rate read;
   Rate stream;
-  [[nodiscard]] bool measuring() const { return read.tried < kTrials || stream.tried < kTrials; }
+  std::uint64_t transfers = 0;
+  [[nodiscard]] bool measuring() const {
+    return read.tried < kTrials || stream.tried < kTrials || std::has_single_bit(transfers);
+  }
 };
 
 std::array<SizeClass, 65> classes;
@@ -57,10 +69,11 @@ double probe(const Announcement& announced, const Request& receive, const transp
   // What is read meanwhile would count for the stream that is timed.
   if (timed != nullptr) return kSlow;
   if (size_class.measuring()) return size_class.read.tried <= size_class.stream.tried ? 0.0 : kSlow;
-  return size_class.read.seconds(receive.total_);
+  return kStreamGain * size_class.read.seconds(receive.total_);
 }
 
 Status begin(const Announcement& announced, Request& receive) {
+  ++class_of(receive.total_).transfers;
   const Status status = shared_copy::begin(announced, receive);
   if (!status.ok()) {
     refused = true;
@@ -79,7 +92,10 @@ double stream_seconds(const Announcement& announced, const Request& receive) {
 }
 
 void stream_begins(const Announcement& announced, const Request& receive) {
-  if (timed == nullptr && eligible(announced, receive) && class_of(receive.total_).measuring()) timed = &receive;
+  if (!eligible(announced, receive)) return;
+  SizeClass& size_class = class_of(receive.total_);
+  if (timed == nullptr && size_class.measuring()) timed = &receive;
+  ++size_class.transfers;
 }
 
 void piece_arrived(Request& receive, std::size_t bytes) {
@@ -90,7 +106,7 @@ void piece_arrived(Request& receive, std::size_t bytes) {
   if (receive.offset_ + bytes < receive.total_) return;
   // From piece to piece: the sender may have begun late.
   if (const std::size_t rest = receive.total_ - first_piece; rest != 0)
-    class_of(receive.total_).stream.add(now_seconds() - receive.started_, rest);
+    class_of(receive.total_).stream.add_best(now_seconds() - receive.started_, rest);
 }
 
 void ends(const Request& receive) {
@@ -99,7 +115,9 @@ void ends(const Request& receive) {
 
 bool times(const Request& receive) { return timed == &receive; }
 
-void read_took(const Request& receive, double seconds) { class_of(receive.total_).read.add(seconds, receive.total_); }
+void read_took(const Request& receive, double seconds) {
+  class_of(receive.total_).read.add_recent(seconds, receive.total_);
+}
 
 }  // namespace single_copy
 

@@ -2,8 +2,10 @@
 // another process's memory, other machines gain by it).
 //
 // For each size class (a power of two) the first kTrials transfers go each way in turn; after that the faster one is
-// used. Both rates are the best seen; nothing is read while a stream is timed, and a stream is timed from its first
-// piece to its last, so that what else is under way does not count. Owner: process-wide. Threads: library lock.
+// used, and the other one tried again after 8, 16, 32, ... transfers: the first streams find a ring whose pages nobody
+// has touched yet. A stream counts by the best time seen, reading by the last few; nothing is read while a stream is
+// timed, and a stream is timed from its first piece to its last, so that what else is under way does not count. Owner:
+// process-wide. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
