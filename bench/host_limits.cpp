@@ -41,7 +41,7 @@ void bind_to(int core) {
 // A flag with the data right behind it, so that little data shares its line.
 class Mailbox {
  public:
-  explicit Mailbox(std::size_t bytes) : memory_(sizeof(Line) * (1 + (kFlag + bytes) / sizeof(Line))) {}
+  explicit Mailbox(std::size_t bytes) : memory_(1 + (kFlag + bytes) / sizeof(Line)) {}
   void send(unsigned turn, const std::byte* from, std::size_t bytes) {
     if (bytes != 0) std::memcpy(data(), from, bytes);
     flag().store(turn, std::memory_order_release);

@@ -42,7 +42,7 @@ Status NodeWords::told(Provider& provider, std::string_view key, std::string* va
   return kOk;
 }
 
-std::string join(const std::map<std::string, std::string, std::less<>>& words) {
+std::string join(const Words& words) {
   std::string text;
   for (const auto& [key, value] : words) {
     append(key, &text);
@@ -51,7 +51,7 @@ std::string join(const std::map<std::string, std::string, std::less<>>& words) {
   return text;
 }
 
-Status split(std::string_view text, std::map<std::string, std::string, std::less<>>* words) {
+Status split(std::string_view text, Words* words) {
   words->clear();
   for (std::string_view rest = text; !rest.empty();) {
     std::string key;

@@ -12,6 +12,8 @@
 
 namespace hr::boot {
 
+using Words = std::map<std::string, std::string, std::less<>>;
+
 class NodeWords {
  public:
   NodeWords() = default;
@@ -28,11 +30,11 @@ class NodeWords {
   std::string key_;
   bool first_ = false;
   bool known_ = false;  // words_ is what was published
-  std::map<std::string, std::string, std::less<>> words_;
+  Words words_;
 };
 
 // "3/shm9/some/path": each text after its length. Errors of split(): MPI_ERR_OTHER for what join() did not write.
-[[nodiscard]] std::string join(const std::map<std::string, std::string, std::less<>>& words);
-Status split(std::string_view text, std::map<std::string, std::string, std::less<>>* words);
+[[nodiscard]] std::string join(const Words& words);
+Status split(std::string_view text, Words* words);
 
 }  // namespace hr::boot

@@ -103,7 +103,13 @@ bool push_stream(Peer& peer);
 void mark_busy(Peer& peer);
 
 // Completes a request; its text is the current detail when the completion carries an error. May destroy it.
-void complete(Request& request, const Completion& completion);
+inline void complete(Request& request, const Completion& completion) {
+  request.finish(completion);
+  if (request.engine_reference_) {
+    request.engine_reference_ = false;
+    release(&request);
+  }
+}
 // A new request for point-to-point use, with the references it needs. nullptr: no memory.
 inline Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
   return Arena<Request>::instance().create(data, is_receive, envelope.context, envelope.source, envelope.tag, proc);

@@ -10,11 +10,6 @@ namespace {
 
 bool has_wildcard(const Envelope& wanted) { return wanted.source == abi::kAnySource || wanted.tag == abi::kAnyTag; }
 
-bool accepts(const Envelope& wanted, const Envelope& message) {
-  return (wanted.source == message.source || wanted.source == abi::kAnySource) &&
-         (wanted.tag == message.tag || wanted.tag == abi::kAnyTag);
-}
-
 Envelope wanted_of(const Request& receive) { return {receive.context_, receive.source_, receive.tag_}; }
 
 // Free records by size: classes of 64 bytes up to 1 KiB, so that a burst of small messages costs one malloc each once.

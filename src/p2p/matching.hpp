@@ -103,9 +103,14 @@ class Matcher {
  private:
   static constexpr std::size_t kListLimit = 32;
 
+  static bool accepts(int source, int tag, const Envelope& message) noexcept {
+    return (source == message.source || source == abi::kAnySource) && (tag == message.tag || tag == abi::kAnyTag);
+  }
+  static bool accepts(const Envelope& wanted, const Envelope& message) noexcept {
+    return accepts(wanted.source, wanted.tag, message);
+  }
   static bool takes(const Request& receive, const Envelope& message) noexcept {
-    return (receive.source_ == message.source || receive.source_ == abi::kAnySource) &&
-           (receive.tag_ == message.tag || receive.tag_ == abi::kAnyTag);
+    return accepts(receive.source_, receive.tag_, message);
   }
   Request* search_posted(const Envelope& message) noexcept;
   void post_in_bins(Request& receive);

@@ -107,14 +107,12 @@ bool may_watch() noexcept {
          2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
-void stop_at_exit() { stop(); }
-
 }  // namespace
 
 Status start() {
   if (running || engine()->sleeper == nullptr) return kOk;
-  static const int registered = std::atexit(stop_at_exit);
+  // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
+  static const int registered = std::atexit(stop);
   static_cast<void>(registered);
   stopping.store(false, std::memory_order_release);
   watches = may_watch();

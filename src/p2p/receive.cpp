@@ -21,11 +21,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
   if (bytes > receive.view_.packed || !receive.view_.plain_host()) [[unlikely]]
     return false;
   copy_short(receive.view_.data(), payload, bytes);
-  receive.received(envelope.source, envelope.tag, bytes);
-  if (receive.engine_reference_) {
-    receive.engine_reference_ = false;
-    release(&receive);
-  }
+  complete(receive, {envelope.source, envelope.tag, bytes, false, kOk});
   return true;
 }
 
@@ -120,11 +116,9 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
 }
 
 void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (wire::kind(header) == Kind::kEager) [[likely]]
-    return arrive_eager(from, wire::envelope_of(header), payload, bytes);
   switch (wire::kind(header)) {
-    case Kind::kEager:
-      return;
+    [[likely]] case Kind::kEager:
+      return arrive_eager(from, wire::envelope_of(header), payload, bytes);
     case Kind::kEagerSync:
       return arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
     case Kind::kRts:

@@ -14,23 +14,6 @@ Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { r
 
 Status RequestState::retire(Request& /*request*/) { return kOk; }
 
-void Request::finish(const Completion& completion) {
-  completion_ = completion;
-  if (!completion.error.ok()) [[unlikely]]
-    detail_ = take_detail();
-  type_ = {};
-  phase_ = Phase::kDone;
-  complete_ = true;
-}
-
-void complete(Request& request, const Completion& completion) {
-  request.finish(completion);
-  if (request.engine_reference_) {
-    request.engine_reference_ = false;
-    release(&request);
-  }
-}
-
 Request* completed_request(const Completion& completion) {
   Request* request = Arena<Request>::instance().create();
   if (request != nullptr) request->finish(completion);

@@ -75,10 +75,10 @@ class Request final : public Object {
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
 
   // Marks the operation finished; wakes nobody (waiters poll). The text of a failure is kept with the request.
-  void finish(const Completion& completion);
-  // The same for a receive that got all of a message and has nothing to report but that.
-  void received(int source, int tag, std::uint64_t bytes) noexcept {
-    completion_ = {source, tag, bytes, false, kOk};
+  void finish(const Completion& completion) {
+    completion_ = completion;
+    if (!completion.error.ok()) [[unlikely]]
+      detail_ = take_detail();
     type_ = {};
     phase_ = Phase::kDone;
     complete_ = true;

@@ -5,8 +5,6 @@
 namespace hr::boot {
 namespace {
 
-using Words = std::map<std::string, std::string, std::less<>>;
-
 // The key-value space of a job, as one process sees it.
 class Launcher final : public Provider {
  public:
