@@ -7,7 +7,7 @@
 
 #include "common/check.hpp"
 
-namespace random_pieces {
+namespace hr::test {
 
 class Variable {
  public:
@@ -38,4 +38,4 @@ class Variable {
   MPI_T_pvar_handle handle_ = MPI_T_PVAR_HANDLE_NULL;
 };
 
-}  // namespace random_pieces
+}  // namespace hr::test
