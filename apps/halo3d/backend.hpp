@@ -4,6 +4,7 @@
 // only after wait(). Used by one thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,6 +12,9 @@
 #include "shape.hpp"
 
 namespace halo3d {
+
+// Contiguous buffers for one plane of every field each, by direction and the way that a message goes.
+using Faces = std::array<std::array<void*, kWays>, kAxes>;
 
 class Backend {
  public:
@@ -33,14 +37,24 @@ class Backend {
   virtual void unpack(const Box& box, int first, int count, const void* from) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 
+  // All that a step sends, in one go: the send_box of each direction and way.
+  virtual void pack_faces(const Faces& to) = 0;
+
   // Every field f takes its neighbour's value along axis f, in a part of the points. kInner may run beside what is
   // started after it, until finish_update(); kBoundary and kAll read halos that have arrived.
   virtual void update(int way, Part part) = 0;
   virtual void finish_update() = 0;  // of kInner
+  // As update() of kBoundary, the values taken from where they have arrived and not from the halo. The faces must stay
+  // as they are until the step has ended.
+  virtual void update_boundary(int way, const Faces& arrived) = 0;
   // All work so far is done, but for a kInner that has not been asked for.
   virtual void wait() = 0;
   // The step's updates are complete and become the fields.
   virtual void finish_step() = 0;
+  // The step's updates become the fields once they are complete: what is started after this waits for them, the caller
+  // does not. wait_for_step() and wait() do.
+  virtual void hand_over_step() = 0;
+  virtual void wait_for_step() = 0;
 };
 
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);

@@ -2,6 +2,7 @@
 // pack, unpack and update boxes (kernels.cu). The CUDA driver is opened at run time.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -18,6 +19,11 @@ namespace {
 struct Region {
   unsigned row, plane, volume, lo[3], extent[3], fields;
 };
+struct Block {
+  unsigned row, plane, volume, points[3];
+};
+constexpr unsigned kDeep = 8;
+constexpr unsigned kTileWidth = 64, kTileRows = 4;  // threads of a block
 
 class CudaBackend final : public Backend {
  public:
@@ -26,13 +32,21 @@ class CudaBackend final : public Backend {
     pack_ = module_.function(("halo3d_pack" + suffix).c_str());
     unpack_ = module_.function(("halo3d_unpack" + suffix).c_str());
     shift_ = module_.function(("halo3d_shift" + suffix).c_str());
+    pack_faces_ = module_.function(("halo3d_pack_faces" + suffix).c_str());
+    take_faces_ = module_.function(("halo3d_take_faces" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
     main_ = gpu::create_stream(true, true);  // packing need not wait for the inner points
     inner_ = gpu::create_stream(true);
+    inner_done_ = gpu::create_event();
+    boundary_done_ = gpu::create_event();
+    step_done_ = gpu::create_event();
   }
   ~CudaBackend() override {
     gpu::synchronize();
+    gpu::destroy_event(step_done_);
+    gpu::destroy_event(boundary_done_);
+    gpu::destroy_event(inner_done_);
     gpu::destroy_stream(inner_);
     gpu::destroy_stream(main_);
     for (void* memory : device_memory_) gpu::free(memory);
@@ -62,6 +76,10 @@ class CudaBackend final : public Backend {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { gpu::copy_async(to, from, bytes, main_); }
 
+  void pack_faces(const Faces& to) override {
+    gpu::launch(pack_faces_, faces_grid(kAxes * kFields), {kTileWidth, kTileRows, 1}, main_, current_, to, block());
+  }
+
   void update(int way, Part part) override {
     const gpu::Stream stream = part == Part::kInner ? inner_ : main_;
     for (int f = 0; f < kFields; ++f) {
@@ -71,8 +89,22 @@ class CudaBackend final : public Backend {
     }
   }
   void finish_update() override { gpu::synchronize(inner_); }
+  void update_boundary(int way, const Faces& arrived) override {
+    gpu::launch(take_faces_, faces_grid(kFields), {kTileWidth, kTileRows, 1}, main_, spare_, arrived,
+                static_cast<unsigned>(way), block());
+  }
   void wait() override { gpu::synchronize(main_); }
   void finish_step() override { std::swap(current_, spare_); }
+  void hand_over_step() override {
+    // Each stream waits for the other one's part only, so that the inner points follow the inner points at once.
+    gpu::record(inner_done_, inner_);
+    gpu::record(boundary_done_, main_);
+    gpu::wait(inner_, boundary_done_);
+    gpu::wait(main_, inner_done_);
+    gpu::record(step_done_, main_);
+    std::swap(current_, spare_);
+  }
+  void wait_for_step() override { gpu::synchronize_event(step_done_); }
 
  private:
   std::size_t field_bytes() const { return shape_.volume() * static_cast<std::size_t>(shape_.element_bytes); }
@@ -89,6 +121,23 @@ class CudaBackend final : public Backend {
     }
     region.fields = static_cast<unsigned>(fields);
     return region;
+  }
+
+  Block block() const {
+    Block block{};
+    block.row = static_cast<unsigned>(shape_.row());
+    block.plane = static_cast<unsigned>(shape_.plane());
+    block.volume = static_cast<unsigned>(shape_.volume());
+    for (int axis = 0; axis < kAxes; ++axis) block.points[axis] = static_cast<unsigned>(shape_.points[axis]);
+    return block;
+  }
+  // Tiles that cover the largest of the planes, `planes` times.
+  gpu::Dim3 faces_grid(unsigned planes) const {
+    const auto& points = shape_.points;
+    const auto width = static_cast<unsigned>(std::max(points[0], points[1]));
+    const auto rows = static_cast<unsigned>(std::max(points[1], points[2]));
+    constexpr unsigned kTileHeight = kTileRows * kDeep;
+    return {(width + kTileWidth - 1) / kTileWidth, (rows + kTileHeight - 1) / kTileHeight, planes};
   }
 
   // 256 threads a block, laid out after the box: a plane normal to x is one element wide.
@@ -123,8 +172,9 @@ class CudaBackend final : public Backend {
 
   Shape shape_;
   gpu::Module module_;
-  gpu::Function pack_, unpack_, shift_;
+  gpu::Function pack_, unpack_, shift_, pack_faces_, take_faces_;
   gpu::Stream main_, inner_;
+  gpu::Event inner_done_, boundary_done_, step_done_;
   std::vector<void*> device_memory_;
   char *current_, *spare_;
 };

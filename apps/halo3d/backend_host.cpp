@@ -56,12 +56,26 @@ class HostBackend final : public Backend {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
 
+  void pack_faces(const Faces& to) override {
+    for (int face = 0; face < kAxes * kWays; ++face) {
+      pack(send_box(shape_, face / kWays, face % kWays), 0, kFields, to[face / kWays][face % kWays]);
+    }
+  }
+
   void update(int way, Part part) override {
     for (int field = 0; field < kFields; ++field) shift(field, way, update_box(shape_, field, way, part));
   }
   void finish_update() override {}
+  void update_boundary(int way, const Faces& arrived) override {
+    for (int field = 0; field < kFields; ++field) {
+      const Box box = update_box(shape_, field, way, Part::kBoundary);
+      unpack(box, field, 1, static_cast<Word*>(arrived[field][way]) + static_cast<std::size_t>(field) * box.volume());
+    }
+  }
   void wait() override {}
   void finish_step() override {}
+  void hand_over_step() override {}
+  void wait_for_step() override {}
 
  private:
   static constexpr std::size_t kAlignment = 4096;

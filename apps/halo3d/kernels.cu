@@ -1,6 +1,6 @@
 // halo3d's kernels: updates, packing and unpacking of boxes. Elements are moved as words of their size, never computed
 // with. A launch covers a box with a 3D grid of threads; its z extent counts the planes of all fields one behind the
-// other.
+// other; or it covers all planes that face neighbours.
 #include "portability.hpp"
 
 namespace {
@@ -50,6 +50,92 @@ HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
   if (place.inside) to[place.element] = from[static_cast<std::ptrdiff_t>(place.element) - back];
 }
 
+// Faces. The update keeps every place for threads taken, and what it gets done depends on how long a thread lives: so
+// what runs beside it does with few threads, each of which has many loads under way.
+constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
+
+struct Block {
+  unsigned row, plane, volume;  // strides of a field and its elements
+  unsigned points[3];           // without the halo
+};
+struct Faces {
+  void* face[3][2];  // by direction and way
+};
+
+// A thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
+struct Column {
+  unsigned count;             // 0: outside
+  std::size_t element, step;  // in a field: the first element, and from one to the next
+  std::size_t packed, width;  // the same in a contiguous plane
+  std::size_t size;           // elements of the plane
+  std::size_t stride;         // to the next plane along the axis
+};
+
+HR_DEVICE Column column_of(const Block& block, unsigned axis) {
+  const unsigned width = axis == 0 ? block.points[1] : block.points[0];
+  const unsigned rows = axis == 2 ? block.points[1] : block.points[2];
+  const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned y = (blockIdx.y * blockDim.y + threadIdx.y) * kDeep;
+  Column column{};
+  if (x >= width || y >= rows) return column;
+  const std::size_t across = axis == 0 ? block.row : 1;
+  column.count = rows - y < kDeep ? rows - y : kDeep;
+  column.step = axis == 2 ? block.row : block.plane;
+  column.element = (x + 1) * across + (y + 1) * column.step;
+  column.packed = static_cast<std::size_t>(y) * width + x;
+  column.width = width;
+  column.size = static_cast<std::size_t>(rows) * width;
+  column.stride = axis == 0 ? 1 : axis == 1 ? block.row : block.plane;
+  return column;
+}
+
+// A launch's z extent counts directions and fields. One thread packs for both ways: along x, a row's last element and
+// the next row's first mostly share a sector of memory.
+template <class Word>
+HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& block) {
+  const unsigned axis = blockIdx.z / 3, field = blockIdx.z % 3;
+  const Column column = column_of(block, axis);
+  const Word* low = fields + static_cast<std::size_t>(field) * block.volume + column.element + column.stride;
+  const Word* high = low + (block.points[axis] - 1) * column.stride;
+  const std::size_t packed = field * column.size + column.packed;
+  Word* up = static_cast<Word*>(to.face[axis][0]) + packed;
+  Word* down = static_cast<Word*>(to.face[axis][1]) + packed;
+  Word highs[kDeep] = {}, lows[kDeep] = {};
+  HR_UNROLL
+  for (unsigned n = 0; n < kDeep; ++n) {
+    if (n < column.count) {
+      highs[n] = high[n * column.step];
+      lows[n] = low[n * column.step];
+    }
+  }
+  HR_UNROLL
+  for (unsigned n = 0; n < kDeep; ++n) {
+    if (n < column.count) {
+      up[n * column.width] = highs[n];
+      down[n * column.width] = lows[n];
+    }
+  }
+}
+
+// Each field's boundary plane along its own axis takes what has arrived for it. A launch's z extent counts fields.
+template <class Word>
+HR_DEVICE void take_faces(Word* fields, const Faces& arrived, unsigned way, const Block& block) {
+  const unsigned axis = blockIdx.z;
+  const Column column = column_of(block, axis);
+  const std::size_t coordinate = way == 0 ? 1 : block.points[axis];
+  Word* to = fields + static_cast<std::size_t>(axis) * block.volume + column.element + coordinate * column.stride;
+  const Word* from = static_cast<const Word*>(arrived.face[axis][way]) + axis * column.size + column.packed;
+  Word values[kDeep] = {};
+  HR_UNROLL
+  for (unsigned n = 0; n < kDeep; ++n) {
+    if (n < column.count) values[n] = from[n * column.width];
+  }
+  HR_UNROLL
+  for (unsigned n = 0; n < kDeep; ++n) {
+    if (n < column.count) to[n * column.step] = values[n];
+  }
+}
+
 }  // namespace
 
 HR_KERNEL(halo3d_pack4, (const std::uint32_t* fields, std::uint32_t* packed, Region region)) {
@@ -69,4 +155,18 @@ HR_KERNEL(halo3d_shift4, (const std::uint32_t* from, std::uint32_t* to, int back
 }
 HR_KERNEL(halo3d_shift8, (const std::uint64_t* from, std::uint64_t* to, int back, Region region)) {
   shift(from, to, back, HERE(region));
+}
+HR_KERNEL(halo3d_pack_faces4, (const std::uint32_t* fields, HR_CONSTANT Faces to, HR_CONSTANT Block block)) {
+  pack_faces(fields, to, block);
+}
+HR_KERNEL(halo3d_pack_faces8, (const std::uint64_t* fields, HR_CONSTANT Faces to, HR_CONSTANT Block block)) {
+  pack_faces(fields, to, block);
+}
+HR_KERNEL(halo3d_take_faces4,
+          (std::uint32_t* fields, HR_CONSTANT Faces arrived, unsigned way, HR_CONSTANT Block block)) {
+  take_faces(fields, arrived, way, block);
+}
+HR_KERNEL(halo3d_take_faces8,
+          (std::uint64_t* fields, HR_CONSTANT Faces arrived, unsigned way, HR_CONSTANT Block block)) {
+  take_faces(fields, arrived, way, block);
 }

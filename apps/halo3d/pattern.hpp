@@ -31,7 +31,7 @@ class Pattern {
 
   // All faces of all fields' halos are there on return.
   virtual void exchange() = 0;
-  // Exchange and update; the fields have moved by one point on return.
+  // Exchange and update; the fields have moved by one point on return, or once Backend::wait() has returned.
   virtual void step();
 
  protected:

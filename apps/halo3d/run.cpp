@@ -53,6 +53,7 @@ class Run {
       MPI_Barrier(decomposition_.comm());
       const double begin = MPI_Wtime();
       for (int i = 0; i < chunk && step < options_.steps; ++i, ++step) pattern_->step();
+      backend_.wait();  // for what a pattern has left to the device
       seconds += MPI_Wtime() - begin;
       check(reference, step);
     }

@@ -77,6 +77,22 @@ void HaloMessages::unpack_all(bool wait) {
   }
 }
 
+Faces HaloMessages::to_send() const {
+  Faces faces;
+  for (int face = 0; face < kAxes * kWays; ++face) {
+    faces[face / kWays][face % kWays] = messages_[face / kWays][face % kWays].packed_send;
+  }
+  return faces;
+}
+
+Faces HaloMessages::arrived() const {
+  Faces faces;
+  for (int face = 0; face < kAxes * kWays; ++face) {
+    faces[face / kWays][face % kWays] = messages_[face / kWays][face % kWays].packed_receive;
+  }
+  return faces;
+}
+
 void HaloMessages::exchange(int axis, Call call) {
   const Decomposition& ranks = setup_.decomposition;
   const Stopwatch watch(setup_.times.mpi[axis]);

@@ -24,6 +24,10 @@ class HaloMessages {
   void pack_all();
   void unpack_all(bool wait);
 
+  // The same buffers, for who packs and unpacks otherwise.
+  Faces to_send() const;
+  Faces arrived() const;
+
   // Blocking, both ways of a direction one after the other.
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);

@@ -4,11 +4,12 @@
 namespace halo3d {
 
 extern const PatternRecord kDatatype, kPackedX, kPacked, kStaged, kIsendRecvX, kIsendRecv, kIsendIrecv, kOverlap,
-    kOverlapAsync;
+    kOverlapAsync, kOverlapFused;
 
 std::span<const PatternRecord* const> all_patterns() {
-  static constexpr const PatternRecord* kList[] = {&kDatatype,  &kPackedX,    &kStaged,  &kPacked,      &kIsendRecvX,
-                                                   &kIsendRecv, &kIsendIrecv, &kOverlap, &kOverlapAsync};
+  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,     &kStaged,     &kPacked,
+                                                   &kIsendRecvX,   &kIsendRecv,   &kIsendIrecv, &kOverlap,
+                                                   &kOverlapAsync, &kOverlapFused};
   return kList;
 }
 

@@ -1,0 +1,79 @@
+"""halo3d's patterns in random boxes: each validates every element bit for bit, and all of a job come to the same result.
+
+HR_MPIEXEC and HR_HALO3D come from CMake; HR_DEVICE is `host` or `cuda`. HR_SEED repeats a run.
+"""
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
+RANKS = (1, 2, 3, 4, 8)
+OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "overlap-fused")
+               if name != "overlap-async" or os.environ["HR_DEVICE"] == "cuda"]
+
+
+def box(chance):
+    """Points a rank: of odd and even lengths, of the two points that are the least, and of more than a kernel's tile."""
+    return [chance.choice((2, 3, chance.randint(4, 31), chance.randint(33, 75))) for _ in range(3)]
+
+
+def job(ranks, local, *flags):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        words = [os.environ["HR_MPIEXEC"], "--timeout", "60", "-n", str(ranks), os.environ["HR_HALO3D"],
+                 "--device", os.environ["HR_DEVICE"], "--local", ",".join(map(str, local)), "--json", out.name, *flags]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout[-2000:]}\n"
+                                 f"{done.stderr[-2000:]}")
+        return json.loads(Path(out.name).read_text(encoding="utf-8"))
+
+
+class Patterns(unittest.TestCase):
+    def setUp(self):
+        print(f"seed {SEED}", file=sys.stderr)
+        self.chance = random.Random(f"{SEED} {self.id()}")
+
+    def assert_alike(self, report):
+        results = report["results"]
+        self.assertTrue(all(result["valid"] for result in results), results)
+        self.assertEqual(len({result["md5"] for result in results}), 1, results)
+        self.assertEqual(report["device"], os.environ["HR_DEVICE"])
+
+    def test_random_boxes(self):
+        for ranks in RANKS:
+            for flags in ((), ("--reverse",), ("--double",), ("--reverse", "--double")):
+                steps = self.chance.randint(1, 12)
+                local = box(self.chance)
+                flags = (*flags, "--steps", str(steps), "--check-every", str(self.chance.randint(0, 4)))
+                with self.subTest(ranks=ranks, local=local, flags=flags):
+                    self.assert_alike(job(ranks, local, *flags))
+
+    def test_any_decomposition(self):
+        for procs in ((1, 1, 4), (1, 4, 1), (4, 1, 1), (1, 2, 2), (3, 1, 1), (1, 3, 1), (1, 1, 3), (1, 1, 2)):
+            local = box(self.chance)
+            way = self.chance.choice(((), ("--reverse",)))
+            with self.subTest(procs=procs, local=local, way=way):
+                self.assert_alike(job(math.prod(procs), local, "--procs", ",".join(map(str, procs)), "--steps", "5",
+                                      "--pattern", ",".join(OVERLAPPING), *way))
+
+    def test_all_send_the_same(self):
+        """What makes their times comparable: six messages a step, with one plane of each field."""
+        local = box(self.chance)
+        x, y, z = local
+        report = job(2, local, "--steps", "3", "--baseline", "--pattern", ",".join(OVERLAPPING))
+        self.assert_alike(report)
+        self.assertEqual([result["pattern"] for result in report["results"]], OVERLAPPING)
+        for result in report["results"]:
+            self.assertEqual(result["messages_a_step"], 6, result)
+            self.assertEqual(result["bytes_a_step"], 2 * 3 * 4 * (x * y + y * z + x * z), result)
+
+
+if __name__ == "__main__":
+    unittest.main()
