@@ -98,7 +98,7 @@ if [ "$long" = long ]; then
 fi
 
 # The main job.
-for pattern in datatype staged packed isend-irecv overlap overlap-async; do
+for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
   ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
 done
 

@@ -140,7 +140,7 @@ def _movers(measured: Measured) -> list[Figure]:
 
 def _halo3d_command(programs: Programs, scale: Scale) -> list[str]:
     return programs.ranks(2, "halo3d", "--device", "cuda", "--local", scale.local, "--steps", scale.steps, "--baseline",
-                          "--no-identity-check", "--pattern", "isend-irecv,overlap,overlap-async")
+                          "--no-identity-check", "--pattern", "isend-irecv,overlap,overlap-async,overlap-fused")
 
 
 def _halo3d(measured: Measured) -> list[Figure]:
