@@ -31,9 +31,10 @@
 
 namespace gpu {
 
-// What kind of memory allocate() gives. kHostRegistered is ordinary memory made known to the driver, kHostPinned the
-// driver's own.
-enum class Memory { kDevice, kManaged, kPool, kVmm, kHostRegistered, kHostPinned };
+// What kind of memory allocate() gives. kVmm may be given to other processes by file descriptor, which is what
+// frameworks with growing segments ask for; kVmmPrivate may not. kHostRegistered is ordinary memory made known to the
+// driver, kHostPinned the driver's own.
+enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
 using Stream = void*;
 using Event = void*;
@@ -273,11 +274,13 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
       GPU_CALL(cuMemAllocAsync, &address, bytes, kDefaultStream);
       GPU_CALL(cuStreamSynchronize, kDefaultStream);
       break;
-    case Memory::kVmm: {
+    case Memory::kVmm:
+    case Memory::kVmmPrivate: {
       // Several physical chunks behind one range of addresses, as frameworks with growing segments do.
       AllocationProperties properties{};
-      properties.type = 1;                  // CU_MEM_ALLOCATION_TYPE_PINNED
-      properties.location = {1, device()};  // CU_MEM_LOCATION_TYPE_DEVICE
+      properties.type = 1;                                     // CU_MEM_ALLOCATION_TYPE_PINNED
+      properties.handle_types = kind == Memory::kVmm ? 1 : 0;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+      properties.location = {1, device()};                     // CU_MEM_LOCATION_TYPE_DEVICE
       std::size_t chunk = 0;
       GPU_CALL(cuMemGetAllocationGranularity, &chunk, &properties, 0);
       record.bytes = (bytes + chunk - 1) / chunk * chunk;
@@ -332,6 +335,7 @@ inline void free(void* pointer) {
       GPU_CALL(cuStreamSynchronize, kDefaultStream);
       break;
     case Memory::kVmm:
+    case Memory::kVmmPrivate:
       GPU_CALL(cuCtxSynchronize);
       for (const VmmChunk& chunk : record.chunks) GPU_CALL(cuMemUnmap, chunk.address, chunk.bytes);
       GPU_CALL(cuMemAddressFree, address_of(pointer), record.bytes);

@@ -33,14 +33,6 @@ inline void with_shape(const View& view, Use&& use) {
   use(shape_of(layout, view.count));
 }
 
-// The lowest address of the elements' data and the bytes from there to the end of the highest.
-void span_of(const View& view, std::byte** first, std::size_t* bytes) {
-  const Datatype& type = *view.type;
-  const Count last = (view.count - 1) * type.extent();
-  *first = view.data() + std::min<Count>(last, 0);
-  *bytes = static_cast<std::size_t>(type.true_extent() + (last < 0 ? -last : last));
-}
-
 // One of the two is on a device and not contiguous, or the other side is not contiguous: in pieces through host memory.
 Status copy_staged(const View& from, const View& to, std::size_t bytes) {
   const std::size_t size = std::min(bytes, kStage);
@@ -55,6 +47,13 @@ Status copy_staged(const View& from, const View& to, std::size_t bytes) {
 }
 
 }  // namespace
+
+void span_of(const View& view, std::byte** first, std::size_t* bytes) {
+  const Datatype& type = *view.type;
+  const Count last = (view.count - 1) * type.extent();
+  *first = view.data() + std::min<Count>(last, 0);
+  *bytes = static_cast<std::size_t>(type.true_extent() + (last < 0 ? -last : last));
+}
 
 Status detail::complete_view(bool overflow, View* view) {
   const Datatype& type = *view->type;

@@ -71,6 +71,9 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
 
+// The lowest address of the elements' data and the bytes from there to the end of the highest.
+void span_of(const View& view, std::byte** first, std::size_t* bytes);
+
 // There is an address and no device memory in this process: what make_view() would find out about a run of bytes.
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress && !mem::detail::maybe_cuda;

@@ -35,14 +35,15 @@ Status ask(const cuda::Driver& driver, const void* address, Location* location) 
   unsigned memory_type = 0;
   int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
                       cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart, cuda::kAttributeRangeSize,
-                      cuda::kAttributeBufferId};
+                      cuda::kAttributeBufferId,      cuda::kAttributeHandleTypes};
   unsigned managed = 0;
   void* context = nullptr;
   int device = -1;
   cuda::DeviceAddress start = 0;
   std::size_t size = 0;
   unsigned long long id = 0;
-  void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id};
+  unsigned long long handle_types = 0;
+  void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id, &handle_types};
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
   cuda::Result result = driver.pointer_get_attributes(1, attributes, values, pointer);
   if (result == cuda::kSuccess && memory_type == 0) return kOk;
@@ -63,6 +64,7 @@ Status ask(const cuda::Driver& driver, const void* address, Location* location) 
   location->kind = managed != 0 ? Kind::kManaged : Kind::kDevice;
   location->device = static_cast<std::int16_t>(device);
   location->context = context;
+  location->chunks = context == nullptr && managed == 0 && (handle_types & cuda::kHandleFileDescriptor) != 0;
   location->base = static_cast<std::uintptr_t>(start);
   location->bytes = size;
   location->id = id;

@@ -14,15 +14,23 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
                 address, bytes, why, location.bytes, static_cast<std::size_t>(location.base),
                 static_cast<int>(location.device));
   };
-  if (location.bytes != 0 && (begin < location.base || bytes > location.base + location.bytes - begin)) {
-    return outside("leaves");
+  const auto mapped = [](std::uintptr_t at) {
+    int answer = 0;
+    return cuda::driver().pointer_get_attribute(&answer, cuda::kAttributeMapped, at) == cuda::kSuccess && answer != 0;
+  };
+  const std::uintptr_t end = location.base + location.bytes;
+  if (location.bytes != 0 && (begin < location.base || bytes > end - begin)) {
+    // What the driver calls an allocation may be one chunk of several that lie side by side (VMM).
+    const bool goes_on = location.context == nullptr &&
+                         (begin >= location.base || (mapped(location.base - 1) && mapped(begin))) &&
+                         (bytes <= end - begin || (mapped(end) && mapped(begin + bytes - 1)));
+    if (!goes_on) return outside("leaves");
   }
   if (location.context == nullptr) {
     // A reserved range (VMM) may be mapped in part only: the last byte must be backed by memory too.
-    int mapped = 1;
-    const cuda::Result result =
-        cuda::driver().pointer_get_attribute(&mapped, cuda::kAttributeMapped, begin + bytes - 1);
-    if (result == cuda::kSuccess && mapped == 0) return outside("ends in an unmapped part of");
+    int last = 1;
+    const cuda::Result result = cuda::driver().pointer_get_attribute(&last, cuda::kAttributeMapped, begin + bytes - 1);
+    if (result == cuda::kSuccess && last == 0) return outside("ends in an unmapped part of");
   }
   return kOk;
 }
@@ -48,12 +56,14 @@ Status free_like(const Location& like, void* address) {
   return kOk;
 }
 
-void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation)) {
-  cuda::set_export_keeper({begin, revoke});
+void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
+                       void (*refuse)(int process)) {
+  cuda::set_export_keeper({begin, revoke, refuse});
 }
 void sweep_exports() { cuda::sweep_exports(); }
 bool any_exports() noexcept { return cuda::any_exports(); }
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::revoke_import(process, allocation); }
+void keep_chunks_from(int process) { cuda::keep_chunks_from(process); }
 
 void init() { static_cast<void>(cuda::find_driver()); }
 

@@ -20,11 +20,12 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 struct Location {
   Kind kind = Kind::kHost;
   bool pinned = false;       // host memory that the driver told us it knows
+  bool chunks = false;       // VMM memory that other processes can be given, chunk by chunk
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host
   void* context = nullptr;   // CUcontext the allocation belongs to; null for pool and VMM memory
-  std::uintptr_t base = 0;   // start of the allocation (0 for host)
+  std::uintptr_t base = 0;   // start of the allocation (0 for host); of VMM memory perhaps of one chunk only
   std::size_t bytes = 0;     // its size
-  std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused
+  std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk asked about
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
   // True when only the device may touch it (managed memory may be read and written by the CPU).
@@ -63,11 +64,14 @@ Status free_like(const Location& like, void* address);
 
 // Memory that this process has given to others (mem/cuda/ipc.hpp): `begin` is called when there is some, from which on
 // sweep_exports() looks for allocations that the program has freed. It calls `revoke` for each process that may have
-// mapped one; that process then calls forget_peer_memory().
-void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation));
+// mapped one; that process then calls forget_peer_memory(). `refuse` is called when VMM memory of `process` cannot be
+// mapped here; that process then calls keep_chunks_from().
+void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
+                       void (*refuse)(int process));
 void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
+void keep_chunks_from(int process);
 
 // Looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message would (0.2 ms).
 void init();

@@ -219,8 +219,7 @@ Status begin(const Announcement& announced, Request& receive) {
 }  // namespace
 
 bool serves(const Peer& peer, const layout::View& data) noexcept {
-  // Pool and VMM memory has no context (mem::Location).
-  return data.where.is_device() && data.where.context != nullptr && data.packed != 0 && peer.caps.same_node &&
+  return mem::cuda::exports_to(peer.proc, data.where) && data.packed != 0 && peer.caps.same_node &&
          knobs().cuda_ipc != CudaIpcChoice::kOff;
 }
 

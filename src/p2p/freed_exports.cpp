@@ -19,6 +19,8 @@ void revoke(int process, std::uint64_t allocation) {
   send_answer(process, wire::answer(wire::Kind::kRevoke, allocation));
 }
 
+void refuse(int process) { send_answer(process, wire::answer(wire::Kind::kRefuse, 0)); }
+
 bool look(void*) {
   if (++rounds % kRoundsBetweenLooks != 0) return false;
   const double now = now_seconds();
@@ -33,11 +35,11 @@ void begin() { add_hook(&look, nullptr); }
 
 }  // namespace
 
-void init() { mem::set_export_keeper(&begin, &revoke); }
+void init() { mem::set_export_keeper(&begin, &revoke, &refuse); }
 
 void finalize() {
   remove_hook(&look, nullptr);
-  mem::set_export_keeper(nullptr, nullptr);
+  mem::set_export_keeper(nullptr, nullptr, nullptr);
 }
 
 }  // namespace hr::p2p::freed_exports

@@ -141,6 +141,8 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kRevoke:
       staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);
+    case Kind::kRefuse:
+      return mem::keep_chunks_from(from);
     case Kind::kPiece:
       return staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
     case Kind::kChunk:

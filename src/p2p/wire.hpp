@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kChunk,   // the receiver has taken it out: the chunk is free again
   kPut,  // the sender's device may put the data into the receiver's memory: payload: Put, then a layout::cuda::PeerView
   kPutEnds,  // it has, or way (PutEnd) says what happened; payload: the error's text
+  kRefuse,  // this process cannot map device memory in chunks (VMM) of the one that gets this
 };
 
 struct EagerSyncHead {

@@ -153,6 +153,7 @@ Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int devi
   State& all = state();
   if (bytes == 0) return kInvalidValue;
   return_physical();
+  settle_chunks();
   if (!reserve_bytes(device, bytes)) return kOutOfMemory;
   Allocation made;
   made.physical = reserve_physical(bytes);
@@ -233,6 +234,7 @@ FAKE_API Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
+  settle_chunks();
   *total = state().device_bytes;
   const std::uint64_t used = job::used(state().physical[static_cast<std::size_t>(context->device)]);
   *free = state().device_bytes - std::min(used, state().device_bytes);
@@ -244,8 +246,18 @@ FAKE_API Result cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Addre
   std::lock_guard lock(state().mutex);
   const Allocation* found = find_allocation(address);
   if (found == nullptr) return kNotFound;
-  if (base != nullptr) *base = found->address;
-  if (bytes != nullptr) *bytes = found->bytes;
+  Address start = found->address;
+  std::size_t length = found->bytes;
+  if (found->kind == Kind::kVmm) {  // one chunk
+    const auto after = found->mappings.upper_bound(address);
+    if (after == found->mappings.begin() || address >= std::prev(after)->first + std::prev(after)->second.bytes) {
+      return kNotFound;
+    }
+    start = std::prev(after)->first;
+    length = std::prev(after)->second.bytes;
+  }
+  if (base != nullptr) *base = start;
+  if (bytes != nullptr) *bytes = length;
   return kSuccess;
 }
 

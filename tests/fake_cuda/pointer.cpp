@@ -22,6 +22,7 @@ Result attribute(int which, void* value, Address address) {
     mapping = mapping_at(*found, address, &mapping_start);
   }
   const bool known = found != nullptr;
+  const Mapping* range = state().whole_reservations ? nullptr : mapping;
   switch (which) {
     case 1:  // CONTEXT
       *static_cast<Context**>(value) = known ? found->context : nullptr;
@@ -36,7 +37,7 @@ Result attribute(int which, void* value, Address address) {
       *static_cast<void**>(value) = known && !found->guarded() ? reinterpret_cast<void*>(address) : nullptr;
       return kSuccess;
     case 7:  // BUFFER_ID
-      *static_cast<unsigned long long*>(value) = known ? found->id : 0;
+      *static_cast<unsigned long long*>(value) = mapping != nullptr ? mapping->id : known ? found->id : 0;
       return kSuccess;
     case 8:  // IS_MANAGED
       *static_cast<unsigned*>(value) = known && found->kind == Kind::kManaged ? 1 : 0;
@@ -48,13 +49,17 @@ Result attribute(int which, void* value, Address address) {
       *static_cast<unsigned*>(value) = known && found->kind == Kind::kDevice ? 1 : 0;
       return kSuccess;
     case 11:  // RANGE_START_ADDR
-      *static_cast<Address*>(value) = known ? found->address : 0;
+      *static_cast<Address*>(value) = range != nullptr ? mapping_start : known ? found->address : 0;
       return kSuccess;
     case 12:  // RANGE_SIZE
-      *static_cast<std::size_t*>(value) = known ? found->bytes : 0;
+      *static_cast<std::size_t*>(value) = range != nullptr ? range->bytes : known ? found->bytes : 0;
       return kSuccess;
     case 13:  // MAPPED
       *static_cast<unsigned*>(value) = known && (found->kind != Kind::kVmm || mapping != nullptr) ? 1 : 0;
+      return kSuccess;
+    case 14:  // ALLOWED_HANDLE_TYPES
+      *static_cast<unsigned long long*>(value) =
+          mapping != nullptr ? static_cast<unsigned long long>(handle_types_of(mapping->handle)) : 0;
       return kSuccess;
     case 18:  // MAPPING_SIZE
       *static_cast<std::size_t*>(value) = mapping != nullptr ? mapping->bytes : known ? found->bytes : 0;

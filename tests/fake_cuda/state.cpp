@@ -22,6 +22,7 @@ State& state() {
     made->physical = visible_devices(static_cast<int>(number_of("FAKE_CUDA_DEVICES", 2)));
     made->devices = static_cast<int>(made->physical.size());
     made->peers_allowed = number_of("FAKE_CUDA_PEER", 1) != 0;
+    made->whole_reservations = number_of("FAKE_CUDA_WHOLE_RESERVATIONS", 0) != 0;
     made->device_bytes = number_of("FAKE_CUDA_MEMORY", std::uint64_t{16} << 30);
     return made;
   }();

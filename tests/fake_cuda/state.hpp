@@ -39,6 +39,7 @@ struct Mapping {
   std::size_t bytes;
   int device;
   Address handle;
+  std::uint64_t id;
   std::set<int> readers;  // devices given access
 };
 
@@ -73,6 +74,7 @@ struct State {
   int devices = 2;            // those that this process sees
   std::vector<int> physical;  // the number of each on the machine (CUDA_VISIBLE_DEVICES)
   bool peers_allowed = true;
+  bool whole_reservations = false;  // what pointer queries call an allocation of VMM memory
   std::uint64_t device_bytes = std::uint64_t{16} << 30;
   std::map<Address, Allocation> allocations;
   std::set<Context*> contexts;
@@ -126,6 +128,9 @@ void unmap_alias(Address address, std::size_t bytes);
 
 // Uses of a cuMemCreate handle by mappings (vmm.cpp).
 void drop_physical_handle(Address handle);
+// Chunks that are only in use by descriptors made of them, which may have been closed meanwhile.
+void settle_chunks();
+int handle_types_of(Address handle);
 
 inline std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -1,6 +1,10 @@
 // Virtual memory management: physical memory (cuMemCreate), reserved addresses, and mappings of one to the other.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "state.hpp"
 #include "stream.hpp"
@@ -28,16 +32,34 @@ struct Access {
 
 // Memory of one cuMemCreate; its own file, so that it can be handed to another process.
 struct Physical {
-  int file;
-  std::size_t bytes;
-  int device;
-  int handle_types;
-  int users;      // the handle itself and each mapping
-  bool imported;  // its bytes are counted where it was made
+  int file = -1;
+  std::size_t bytes = 0;
+  int device = 0;
+  int handle_types = 0;
+  int users = 1;          // the handle itself and each mapping
+  bool imported = false;  // its bytes are counted where it was made
+  job::Export exported;   // once it was: what other processes have of it
+  std::vector<int> descriptors;
 };
+
+// Behind the memory in its file: what an importer must know.
+struct Footer {
+  std::uint64_t magic;
+  std::uint64_t bytes;
+  std::uint64_t job;
+  std::int32_t device;  // its number on the machine
+  job::Export exported;
+};
+constexpr std::uint64_t kMagic = 0x4655434d4d56;
+constexpr std::size_t kFooterBytes = 4096;
 
 std::map<Address, Physical>& physicals() {
   static auto* all = new std::map<Address, Physical>;
+  return *all;
+}
+// Released by the program, but descriptors made of them are open here.
+std::vector<Physical>& lingering() {
+  static auto* all = new std::vector<Physical>;
   return *all;
 }
 Address next_handle = 0x1000;
@@ -48,14 +70,60 @@ Allocation* reservation(Address address, std::size_t bytes) {
   return bytes <= found->address + found->bytes - address ? found : nullptr;
 }
 
+bool is_open(const Physical& physical, int descriptor) {
+  struct stat memory = {}, other = {};
+  return ::fstat(physical.file, &memory) == 0 && ::fstat(descriptor, &other) == 0 && memory.st_ino == other.st_ino &&
+         memory.st_dev == other.st_dev;
+}
+bool any_open(const Physical& physical) {
+  return std::any_of(physical.descriptors.begin(), physical.descriptors.end(),
+                     [&](int descriptor) { return is_open(physical, descriptor); });
+}
+
+// This process has nothing of it any more; others may, who have imported it.
+void end(const Physical& physical) {
+  const auto same = [&](const auto& entry) { return entry.second.exported.serial == physical.exported.serial; };
+  if (!physical.imported) {
+    release_bytes(physical.device, physical.bytes);
+    if (physical.exported.place >= 0) (void)job::retire(physical.exported);
+  } else if (std::none_of(physicals().begin(), physicals().end(), same)) {
+    job::close(physical.exported);
+  }
+  ::close(physical.file);
+}
+
+// The number of a machine's device in this process; -1 for one that it does not see.
+int number_here(int machine_device) {
+  const std::vector<int>& all = state().physical;
+  const auto found = std::find(all.begin(), all.end(), machine_device);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
 }  // namespace
 
 void drop_physical_handle(Address handle) {
   const auto found = physicals().find(handle);
   if (found == physicals().end() || --found->second.users > 0) return;
-  if (!found->second.imported) release_bytes(found->second.device, found->second.bytes);
-  ::close(found->second.file);
+  Physical gone = std::move(found->second);
   physicals().erase(found);
+  if (any_open(gone)) {
+    lingering().push_back(std::move(gone));
+  } else {
+    end(gone);
+  }
+}
+
+void settle_chunks() {
+  std::erase_if(lingering(), [](const Physical& physical) {
+    if (any_open(physical)) return false;
+    end(physical);
+    return true;
+  });
+}
+
+int handle_types_of(Address handle) {
+  const auto found = physicals().find(handle);
+  return found == physicals().end() ? 0 : found->second.handle_types;
 }
 
 }  // namespace fake_cuda
@@ -75,15 +143,16 @@ FAKE_API Result cuMemCreate(Address* handle, std::size_t bytes, const Properties
   if (flags != 0 || bytes == 0 || bytes % kGranularity != 0 || properties->location.type != 1) return kInvalidValue;
   if (device < 0 || device >= state().devices) return kInvalidDevice;
   std::lock_guard lock(state().mutex);
+  settle_chunks();
   if (!reserve_bytes(device, bytes)) return kOutOfMemory;
   const int file = ::memfd_create("fake_cuda_vmm", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes + kFooterBytes)) != 0) {
     if (file >= 0) ::close(file);
     release_bytes(device, bytes);
     return kOperatingSystem;
   }
   *handle = next_handle++;
-  physicals()[*handle] = {file, bytes, device, properties->handle_types, 1, false};
+  physicals()[*handle] = {file, bytes, device, properties->handle_types, 1, false, {}, {}};
   return kSuccess;
 }
 
@@ -135,7 +204,7 @@ FAKE_API Result cuMemMap(Address address, std::size_t bytes, std::size_t offset,
   }
   if (!map_alias(address, bytes, physical->second.file, 0)) return kMapFailed;
   ++physical->second.users;
-  range->mappings[address] = {bytes, physical->second.device, handle, {}};
+  range->mappings[address] = {bytes, physical->second.device, handle, state().next_id++, {}};
   return kSuccess;
 }
 
@@ -163,9 +232,17 @@ FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access*
   Allocation* range = reservation(address, bytes);
   if (range == nullptr) return kInvalidValue;
   std::size_t covered = 0;
-  for (auto& [start, mapping] : range->mappings) {
+  for (const auto& [start, mapping] : range->mappings) {
     if (start < address || start >= address + bytes) continue;
     covered += mapping.bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (access[i].location.type != 1 || !valid_device(access[i].location.id)) return kInvalidDevice;
+      if (access[i].location.id != mapping.device && !state().peers_allowed) return kInvalidDevice;
+    }
+  }
+  if (covered != bytes) return kInvalidValue;
+  for (auto& [start, mapping] : range->mappings) {
+    if (start < address || start >= address + bytes) continue;
     for (std::size_t i = 0; i < count; ++i) {
       if (access[i].flags == 3) {
         mapping.readers.insert(access[i].location.id);
@@ -174,7 +251,7 @@ FAKE_API Result cuMemSetAccess(Address address, std::size_t bytes, const Access*
       }
     }
   }
-  return covered == bytes ? kSuccess : kInvalidValue;
+  return kSuccess;
 }
 
 // --- handing memory to another process by file descriptor ---
@@ -184,8 +261,20 @@ FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, in
   std::lock_guard lock(state().mutex);
   const auto physical = physicals().find(handle);
   if (physical == physicals().end() || type != 1 || (physical->second.handle_types & 1) == 0) return kInvalidValue;
-  const int copy = ::dup(physical->second.file);
+  Physical& memory = physical->second;
+  if (memory.exported.place < 0) {
+    const int device = state().physical[static_cast<std::size_t>(memory.device)];
+    memory.exported = job::publish(device, memory.bytes);
+    if (memory.exported.place < 0) return kOutOfMemory;
+    const Footer footer{kMagic, memory.bytes, job::identity(), device, memory.exported};
+    if (::pwrite(memory.file, &footer, sizeof footer, static_cast<off_t>(memory.bytes)) != sizeof footer) {
+      return kOperatingSystem;
+    }
+  }
+  const int copy = ::dup(memory.file);
   if (copy < 0) return kOperatingSystem;
+  std::erase_if(memory.descriptors, [&](int descriptor) { return !is_open(memory, descriptor); });
+  memory.descriptors.push_back(copy);
   *static_cast<int*>(shareable) = copy;
   return kSuccess;
 }
@@ -193,12 +282,28 @@ FAKE_API Result cuMemExportToShareableHandle(void* shareable, Address handle, in
 FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable, int type) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (type != 1) return kInvalidValue;
-  const int file = ::dup(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
-  const off_t bytes = file < 0 ? -1 : ::lseek(file, 0, SEEK_END);
-  if (bytes <= 0) return kInvalidValue;
+  const int file = ::fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)), F_DUPFD_CLOEXEC, 0);
+  const off_t end = file < 0 ? -1 : ::lseek(file, 0, SEEK_END) - static_cast<off_t>(kFooterBytes);
+  Footer footer{};
+  if (end <= 0 || ::pread(file, &footer, sizeof footer, end) != sizeof footer || footer.magic != kMagic ||
+      footer.bytes != static_cast<std::uint64_t>(end) || footer.job != job::identity()) {
+    if (file >= 0) ::close(file);
+    return kInvalidValue;
+  }
   std::lock_guard lock(state().mutex);
+  (void)job::open(footer.exported);  // if the program that made it has not released it meanwhile
   *handle = next_handle++;
-  physicals()[*handle] = {file, static_cast<std::size_t>(bytes), 0, 1, 1, true};
+  physicals()[*handle] = {file, footer.bytes, number_here(footer.device), 1, 1, true, footer.exported, {}};
+  return kSuccess;
+}
+
+// What of the properties depends on the memory.
+FAKE_API Result cuMemGetAllocationPropertiesFromHandle(Properties* properties, Address handle) {
+  if (const Result result = require_init(); result != kSuccess) return result;
+  std::lock_guard lock(state().mutex);
+  const auto physical = physicals().find(handle);
+  if (physical == physicals().end()) return kInvalidValue;
+  *properties = {1, physical->second.handle_types, {1, physical->second.device}, nullptr, {}};
   return kSuccess;
 }
 

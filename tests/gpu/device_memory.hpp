@@ -15,15 +15,17 @@
 
 namespace hr::test {
 
-enum class MemoryKind { kHost, kHostRegistered, kHostPinned, kManaged, kDevice, kPool, kVmm };
+enum class MemoryKind { kHost, kHostRegistered, kHostPinned, kManaged, kDevice, kPool, kVmm, kVmmPrivate };
 
 inline constexpr MemoryKind kAllKinds[] = {MemoryKind::kHost,    MemoryKind::kHostRegistered, MemoryKind::kHostPinned,
                                            MemoryKind::kManaged, MemoryKind::kDevice,         MemoryKind::kPool,
-                                           MemoryKind::kVmm};
-inline constexpr MemoryKind kDeviceKinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm};
+                                           MemoryKind::kVmm,     MemoryKind::kVmmPrivate};
+inline constexpr MemoryKind kDeviceKinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm,
+                                              MemoryKind::kVmmPrivate};
 
 inline const char* name_of(MemoryKind kind) {
-  constexpr const char* kNames[] = {"host", "host-registered", "host-pinned", "managed", "device", "pool", "vmm"};
+  constexpr const char* kNames[] = {"host", "host-registered", "host-pinned", "managed", "device", "pool",
+                                    "vmm",  "vmm-private"};
   return kNames[static_cast<int>(kind)];
 }
 inline std::ostream& operator<<(std::ostream& out, MemoryKind kind) { return out << name_of(kind); }
@@ -87,6 +89,8 @@ class DeviceMemory {
         return gpu::Memory::kPool;
       case MemoryKind::kVmm:
         return gpu::Memory::kVmm;
+      case MemoryKind::kVmmPrivate:
+        return gpu::Memory::kVmmPrivate;
       default:
         return gpu::Memory::kDevice;
     }

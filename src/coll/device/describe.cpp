@@ -63,7 +63,7 @@ Status Members::describe_buffer(const Call& call, const Blocks& blocks, Offer& o
   if (!view.contiguous) return unreachable("operands with holes");
   HR_TRY(use(view));
   std::uint32_t allocation = 0;
-  HR_TRY(add_allocation(call, view.where, offer, &allocation));
+  HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(view), offer, &allocation));
   *buffer = {reinterpret_cast<std::uintptr_t>(view.data()), view.packed, allocation};
   return kOk;
 }
@@ -96,11 +96,13 @@ Status Members::give(const Call& call, const Blocks& blocks, int block, int read
   if (view.packed == 0) return kOk;
   HR_TRY(use(view));
   piece.bytes = view.packed;
-  HR_TRY(add_allocation(call, view.where, offer, &piece.allocation));
+  // The whole buffer at once, where it is known.
+  const View& whole = blocks.all().packed != 0 ? blocks.all() : view;
+  HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(whole), offer, &piece.allocation));
   mem::Location list;
   HR_TRY(layout::cuda::side_for_peers(view, &piece.side, &list));
   if (!view.contiguous) offer.flags |= Offer::kTyped;
-  return list.id == 0 ? kOk : add_allocation(call, list, offer, &piece.list);
+  return list.id == 0 ? kOk : add_allocation(call, list, {}, offer, &piece.list);
 }
 
 // Memory that this operation reads or writes: on a device that the work, which runs where the first of it is, reaches.
@@ -115,17 +117,28 @@ Status Members::use(const View& view) {
   return kOk;
 }
 
-Status Members::add_allocation(const Call& call, const mem::Location& where, Offer& offer, std::uint32_t* index) {
-  for (*index = 0; *index < offer.allocation_count; ++*index) {
-    if (offer.allocations[*index].id == where.id) return kOk;
+Status Members::add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range,
+                               Offer& offer, std::uint32_t* index) {
+  const auto is_offered = [&](std::uint64_t id) {
+    for (*index = 0; *index < offer.allocation_count; ++*index) {
+      if (offer.allocations[*index].id == id) return true;
+    }
+    return false;
+  };
+  // Which export memory in chunks belongs to is for the chunks to say.
+  if (!where.chunks && is_offered(where.id)) return kOk;
+  if (others_.empty()) {
+    for (int rank = 0; rank < call.size(); ++rank) {
+      if (rank != call.rank()) others_.push_back(call.comm->peer_proc(rank));
+    }
   }
+  mem::cuda::Export exported;
+  exported.id = where.id;
+  if (!others_.empty()) HR_TRY(mem::cuda::export_to(others_, where, range, &exported));
+  if (is_offered(exported.id)) return kOk;
   if (offer.allocation_count == Offer::kMaxAllocations)
     return unreachable("more allocations than an offer has room for");
-  mem::cuda::Export& exported = offer.allocations[*index];
-  for (int rank = 0; rank < call.size(); ++rank) {
-    if (rank != call.rank()) HR_TRY(mem::cuda::export_to(call.comm->peer_proc(rank), where, &exported));
-  }
-  ++offer.allocation_count;
+  offer.allocations[offer.allocation_count++] = exported;
   return kOk;
 }
 

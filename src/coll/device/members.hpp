@@ -69,7 +69,8 @@ class Members {
   Status give(const Call& call, const Blocks& blocks, int block, int reader, Offer& offer);
   Status take(const Blocks& blocks, int block, const PieceName& name, Offer& offer);
   Status use(const layout::View& view);
-  Status add_allocation(const Call& call, const mem::Location& where, Offer& offer, std::uint32_t* index);
+  Status add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range, Offer& offer,
+                        std::uint32_t* index);
   bool proven(const Offer& offer) const;
 
   // --- everybody maps everything, in an operation where something is unproven ---
@@ -78,6 +79,7 @@ class Members {
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
   bool agreed_ = false;
+  std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
   Place place_;
   std::vector<Taken> taken_;

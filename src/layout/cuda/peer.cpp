@@ -11,7 +11,7 @@ using mem::cuda::Current;
 using mem::cuda::Export;
 
 Status announce(const View& view, int process, PeerView* announced) {
-  HR_TRY(mem::cuda::export_to(process, view.where, &announced->data));
+  HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
   announced->list.id = 0;
   announced->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {

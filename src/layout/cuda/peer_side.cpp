@@ -16,6 +16,14 @@ Status side_for_peers(const View& view, SideShape* side, mem::Location* list) {
   return mem::classify(reinterpret_cast<const void*>(side->blocks), list);
 }
 
+mem::cuda::Range addresses_of(const View& view) noexcept {
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+  span_of(view, &first, &bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  return {begin, begin + bytes};
+}
+
 bool within_reach(const mem::Location& near, const View& other) {
   Context* context = nullptr;
   Context* owner = nullptr;

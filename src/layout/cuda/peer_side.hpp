@@ -6,12 +6,16 @@
 #include "base/status.hpp"
 #include "layout/cuda/side.hpp"
 #include "layout/view.hpp"
+#include "mem/cuda/ipc.hpp"
 
 namespace hr::layout::cuda {
 
 // *side has addresses of this process. *list: the memory of the block list that the side points to, which readers need,
 // too; its id is 0 where there is none.
 Status side_for_peers(const View& view, SideShape* side, mem::Location* list);
+
+// Where its data lies.
+[[nodiscard]] mem::cuda::Range addresses_of(const View& view) noexcept;
 
 // A kernel that works on `near` may touch `other`, memory of this process, too.
 [[nodiscard]] bool within_reach(const mem::Location& near, const View& other);

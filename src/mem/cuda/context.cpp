@@ -61,6 +61,10 @@ std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
 
 Status Context::of(const Location& location, Context** context) {
   if (location.context != nullptr) return open(location.context, location.device, context);
+  if (Context* kept = retained_primary(location.device); kept != nullptr) [[likely]] {
+    *context = kept;
+    return kOk;
+  }
   if (ContextHandle primary = active_primary(location.device); primary != nullptr) {
     const Status opened = open(primary, location.device, context);
     // One reference is ours until release(); the one just taken is surplus when we had it already.
@@ -78,6 +82,19 @@ Status Context::of(const Location& location, Context** context) {
               "memory at %#zx of CUDA device %d belongs to no context, the device's primary context is not active, and "
               "the calling thread has no current context of that device: make one current before the call",
               static_cast<std::size_t>(location.base), static_cast<int>(location.device));
+}
+
+// Our reference keeps it; only a reset ends it, which its id tells.
+Context* Context::retained_primary(int device) noexcept {
+  if (driver().context_id == nullptr) return nullptr;
+  for (const auto& known : contexts) {
+    if (!known->primary_retained_ || known->device_ != device) continue;
+    const std::uint64_t turn = Turn::number();
+    if (known->alive_turn_ != turn && !alive(known->handle_, known->id_)) return nullptr;
+    known->alive_turn_ = turn;
+    return known.get();
+  }
+  return nullptr;
 }
 
 bool Context::alive(ContextHandle handle, std::uint64_t id) noexcept {

@@ -91,6 +91,7 @@ class Context {
 
   Context(ContextHandle handle, std::uint64_t id, int device) noexcept : handle_(handle), id_(id), device_(device) {}
   static Status open(ContextHandle handle, int device, Context** context);
+  static Context* retained_primary(int device) noexcept;
   Status load_module();
   bool prepare_fences();
   void release() noexcept;

@@ -22,6 +22,7 @@ const char* symbol_of(const char* member) noexcept {
 #define HR_CUDA_SYMBOL(name, symbol, parameters) \
   if (std::strcmp(member, #name) == 0) return #symbol;
   HR_CUDA_FUNCTIONS(HR_CUDA_SYMBOL)
+  HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_SYMBOL)
 #undef HR_CUDA_SYMBOL
   return member;
 }
@@ -38,13 +39,16 @@ bool open_driver() {
   table.member = reinterpret_cast<decltype(table.member)>(::dlsym(library, #symbol)); \
   if (table.member == nullptr) missing = #symbol;
   HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)
+  const char* const needed = missing;
+  HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_LOAD)
+  table.has_chunks = missing == needed;
 #undef HR_CUDA_LOAD
   table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
   table.stream_write_value =
       reinterpret_cast<decltype(table.stream_write_value)>(::dlsym(library, "cuStreamWriteValue32_v2"));
-  if (missing != nullptr) {
+  if (needed != nullptr) {
     log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used",
-               missing);
+               needed);
     return false;
   }
   return true;

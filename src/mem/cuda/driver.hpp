@@ -47,6 +47,9 @@ inline constexpr int kAttributeDeviceOrdinal = 9;
 inline constexpr int kAttributeRangeStart = 11;
 inline constexpr int kAttributeRangeSize = 12;
 inline constexpr int kAttributeMapped = 13;
+inline constexpr int kAttributeHandleTypes = 14;
+inline constexpr int kAttributeMappingSize = 18;
+inline constexpr int kAttributeMappingBase = 19;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr unsigned kMemoryTypeDevice = 2;
@@ -79,6 +82,15 @@ struct PitchedCopy {
   void* target_array = nullptr;
   std::size_t target_pitch = 0;
   std::size_t width = 0, height = 0;
+};
+
+// CUmemAllocationHandleType, CUmemAccessDesc: who may touch a mapping, and how.
+inline constexpr int kHandleFileDescriptor = 1;
+using ChunkHandle = unsigned long long;
+struct MappingAccess {
+  int location_type = 1;  // a device
+  int device = 0;
+  int flags = 3;  // reading and writing
 };
 
 // X(member, symbol, parameters): every function returns a Result.
@@ -129,10 +141,25 @@ struct PitchedCopy {
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
      void**))
 
+// Memory in chunks (VMM), which programs map themselves. Used where the driver has all of them.
+#define HR_CUDA_CHUNK_FUNCTIONS(X)                                                                             \
+  X(chunk_retain, cuMemRetainAllocationHandle, (ChunkHandle*, void* address))                                  \
+  X(chunk_export, cuMemExportToShareableHandle, (void* descriptor, ChunkHandle, int type, unsigned long long)) \
+  X(chunk_import, cuMemImportFromShareableHandle, (ChunkHandle*, void* descriptor, int type))                  \
+  X(chunk_release, cuMemRelease, (ChunkHandle))                                                                \
+  X(address_reserve, cuMemAddressReserve,                                                                      \
+    (DeviceAddress*, std::size_t, std::size_t alignment, DeviceAddress wanted, unsigned long long))            \
+  X(address_free, cuMemAddressFree, (DeviceAddress, std::size_t))                                              \
+  X(chunk_map, cuMemMap, (DeviceAddress, std::size_t, std::size_t offset, ChunkHandle, unsigned long long))    \
+  X(chunk_unmap, cuMemUnmap, (DeviceAddress, std::size_t))                                                     \
+  X(set_access, cuMemSetAccess, (DeviceAddress, std::size_t, const MappingAccess*, std::size_t count))
+
 struct Driver {
 #define HR_CUDA_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
   HR_CUDA_FUNCTIONS(HR_CUDA_MEMBER)
+  HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_MEMBER)
 #undef HR_CUDA_MEMBER
+  bool has_chunks = false;  // the functions for memory in chunks
   // Since CUDA 12.0; null with older drivers. Differs for every context ever made in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
   // Since 11.7.

@@ -1,12 +1,16 @@
 #include "mem/cuda/ipc.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
+#include "mem/cuda/chunk_export.hpp"
+#include "mem/cuda/chunk_import.hpp"
 
 namespace hr::mem::cuda {
 
@@ -17,6 +21,7 @@ struct Mapping {
   std::uint64_t id = 0;
   DeviceAddress base = 0;
   std::uint64_t bytes = 0;
+  MappedChunks chunks;     // none: by legacy IPC
   std::uint64_t used = 0;  // order of use, for eviction
   int pins = 0;
   bool revoked = false;
@@ -26,11 +31,20 @@ namespace {
 
 struct Exported {
   Export data;
-  std::vector<int> processes;  // that have it
+  std::vector<int> processes;           // that have it
+  std::unique_ptr<ChunkExport> chunks;  // of memory in chunks
+
+  [[nodiscard]] std::size_t questions() const noexcept { return chunks == nullptr ? 1 : chunks->count(); }
 };
+static_assert(sizeof(ChunkTableName) <= sizeof(IpcHandle));
 
 // A handful of live allocations carry a program's messages: searched in order, the last used first.
 std::vector<Exported> exports;
+std::size_t next_swept = 0;
+// What a sweep asks the driver at most, 0.1 us a question.
+constexpr std::size_t kQuestionsASweep = 64;
+std::uint64_t chunk_exports = 0;  // ever
+std::vector<int> kept_from;       // processes that cannot map memory in chunks
 ExportKeeper export_keeper;
 std::vector<std::unique_ptr<Mapping>> mappings;
 std::uint64_t uses = 0;
@@ -39,16 +53,19 @@ struct Refusal {
   ContextHandle context;
   std::uint64_t context_id;
   int process;
+  bool chunks;
 };
 std::vector<Refusal> refusals;
 
 bool gone(const Exported& exported) {
+  if (exported.chunks != nullptr) return exported.chunks->gone();
   std::uint64_t id = 0;
   const Result result = driver().pointer_get_attribute(&id, kAttributeBufferId, exported.data.base);
   return result != kSuccess || id != exported.data.id;
 }
 
 void close(const Mapping& mapping) noexcept {
+  if (!mapping.chunks.chunks.empty()) return unmap_chunks(mapping.chunks);  // these belong to no context
   // The context may be gone, and its mappings with it; nothing else can be done about a failure.
   if (driver().context_push(mapping.context) != kSuccess) return;
   unsigned long long id = 0;
@@ -83,14 +100,15 @@ void make_room() {
   }
 }
 
-bool refused_before(const Context& context, int process) {
+bool refused_before(const Context& context, int process, bool chunks) {
   return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& refusal) {
-    return refusal.context == context.handle() && refusal.context_id == context.id() && refusal.process == process;
+    return refusal.context == context.handle() && refusal.context_id == context.id() && refusal.process == process &&
+           refusal.chunks == chunks;
   });
 }
 
 Status refuse(const Context& context, int process, Result result) {
-  refusals.push_back({context.handle(), context.id(), process});
+  refusals.push_back({context.handle(), context.id(), process, false});
   static bool noted = false;
   log::note_once(noted,
                  "GPU memory of rank %d cannot be mapped on CUDA device %d (%s): their messages are staged through "
@@ -100,52 +118,141 @@ Status refuse(const Context& context, int process, Result result) {
               context.device(), error_text(result).name);
 }
 
+Status refuse_chunks(const Context& context, int process) {
+  const std::string why = take_detail();
+  refusals.push_back({context.handle(), context.id(), process, true});
+  static bool noted = false;
+  log::note_once(
+      noted,
+      "GPU memory of rank %d that is put together from chunks cannot be mapped on CUDA device %d (%s): their "
+      "messages are staged",
+      process, context.device(), why.c_str());
+  if (export_keeper.refuse != nullptr) export_keeper.refuse(process);
+  return fail(Errc::kUnsupportedOperation, "memory in chunks of rank %d on CUDA device %d: %s", process,
+              context.device(), why.c_str());
+}
+
+Status open_allocation(const Context& context, const Export& what, Mapping* made) {
+  Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
+  if (result == kAlreadyMapped) {
+    // Small allocations share blocks of memory, and this one's block is mapped for one that has been freed since.
+    close_if([&](const Mapping& each) {
+      return each.process == made->process && each.context == context.handle() && each.chunks.chunks.empty();
+    });
+    result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
+  }
+  if (result == kAlreadyMapped) {
+    return fail(Errc::kUnsupportedOperation, "memory beside that of rank %d is in use on CUDA device %d", made->process,
+                context.device());
+  }
+  return result == kSuccess ? kOk : refuse(context, made->process, result);
+}
+
+Status open_chunks(const Context& context, const Export& what, Mapping* made) {
+  ChunkTableName table;
+  std::memcpy(&table, what.handle.bytes, sizeof table);
+  bool never = false;
+  if (const Status status = map_chunks(context, table, what.id, &made->chunks, &never); !status.ok()) {
+    return never ? refuse_chunks(context, made->process) : status;
+  }
+  made->base = made->chunks.base;
+  return kOk;
+}
+
+// Looks at exports in turn until that many questions have been asked, at each once.
+void sweep(std::size_t questions) {
+  for (std::size_t left = exports.size(); left > 0 && questions > 0; --left) {
+    if (next_swept >= exports.size()) next_swept = 0;
+    questions -= std::min(questions, exports[next_swept].questions());
+    if (!gone(exports[next_swept])) {
+      ++next_swept;
+      continue;
+    }
+    const Exported dead = std::move(exports[next_swept]);
+    exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(next_swept));
+    if (export_keeper.revoke == nullptr) continue;
+    for (const int process : dead.processes) export_keeper.revoke(process, dead.data.id);
+  }
+}
+
+std::vector<Exported>::iterator find_export(const Location& where, const Range& range) {
+  return std::find_if(exports.begin(), exports.end(), [&](const Exported& each) {
+    if (!where.chunks) return each.data.id == where.id;
+    return each.chunks != nullptr && each.data.covers(range.begin, range.end) &&
+           each.chunks->holds(range.begin, range.end, where.id);
+  });
+}
+
+Status make_export(const Location& where, const Range& range, Exported* made) {
+  if (where.chunks) {
+    const std::uint64_t id = Export::kChunks | ++chunk_exports;
+    HR_TRY(ChunkExport::make(range.begin, range.end, id, &made->chunks));
+    made->data = {id, made->chunks->base(), made->chunks->bytes(), {}};
+    const ChunkTableName name = made->chunks->name();
+    std::memcpy(made->data.handle.bytes, &name, sizeof name);
+    return kOk;
+  }
+  made->data = {where.id, where.base, where.bytes, {}};
+  if (const Result result = driver().ipc_get_handle(&made->data.handle, where.base); result != kSuccess) {
+    return fail(Errc::kUnsupportedOperation, "cuIpcGetMemHandle for %#zx: %s", static_cast<std::size_t>(where.base),
+                error_text(result).name);
+  }
+  return kOk;
+}
+
+bool is_kept_from(int process) noexcept {
+  return std::find(kept_from.begin(), kept_from.end(), process) != kept_from.end();
+}
+
 }  // namespace
 
-Status export_to(int process, const Location& where, Export* out) {
-  if (!where.is_device() || where.context == nullptr) {
-    return fail(Errc::kUnsupportedOperation, "memory of a pool, of cuMemCreate or managed has no IPC handle");
-  }
-  auto known =
-      std::find_if(exports.begin(), exports.end(), [&](const Exported& each) { return each.data.id == where.id; });
-  if (known == exports.end()) {
-    sweep_exports();
-    Export made{where.id, where.base, where.bytes, {}};
-    if (const Result result = driver().ipc_get_handle(&made.handle, where.base); result != kSuccess) {
-      return fail(Errc::kUnsupportedOperation, "cuIpcGetMemHandle for %#zx: %s", static_cast<std::size_t>(where.base),
-                  error_text(result).name);
+Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out) {
+  for (const int process : processes) {
+    if (!exports_to(process, where)) {
+      return fail(Errc::kUnsupportedOperation, "memory of a pool, managed, or in chunks that rank %d cannot map",
+                  process);
     }
+  }
+  auto known = find_export(where, range);
+  if (known == exports.end()) {
+    if (!where.chunks) sweep(~std::size_t{0});
+    Exported made;
+    HR_TRY(make_export(where, range, &made));
     if (exports.empty() && export_keeper.begin != nullptr) export_keeper.begin();
-    exports.push_back({made, {}});
+    exports.push_back(std::move(made));
     known = std::prev(exports.end());
   }
-  if (std::find(known->processes.begin(), known->processes.end(), process) == known->processes.end()) {
-    known->processes.push_back(process);
+  for (const int process : processes) {
+    if (std::find(known->processes.begin(), known->processes.end(), process) == known->processes.end()) {
+      known->processes.push_back(process);
+    }
   }
   *out = known->data;
   return kOk;
 }
 
+Status export_to(int process, const Location& where, Export* out) {
+  return export_to({&process, 1}, where, {where.base, where.base + where.bytes}, out);
+}
+
+bool exports_to(int process, const Location& where) noexcept {
+  return where.is_device() && (where.context != nullptr || (where.chunks && !is_kept_from(process)));
+}
+
+void keep_chunks_from(int process) {
+  if (!is_kept_from(process)) kept_from.push_back(process);
+}
+
 void set_export_keeper(const ExportKeeper& keeper) noexcept { export_keeper = keeper; }
 
-void sweep_exports() {
-  for (std::size_t i = 0; i < exports.size();) {
-    if (!gone(exports[i])) {
-      ++i;
-      continue;
-    }
-    const Exported dead = std::move(exports[i]);
-    exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(i));
-    if (export_keeper.revoke == nullptr) continue;
-    for (const int process : dead.processes) export_keeper.revoke(process, dead.data.id);
-  }
-}
+void sweep_exports() { sweep(kQuestionsASweep); }
 
 bool any_exports() noexcept { return !exports.empty(); }
 
 DeviceAddress base_of(const Mapping& mapping) noexcept { return mapping.base; }
 
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping) {
+  if (what.chunks()) add(Statistic::cuda_ipc_chunks);
   for (const auto& each : mappings) {
     if (each->id == what.id && each->process == process && each->context == context.handle() &&
         each->context_id == context.id() && !each->revoked) {
@@ -156,7 +263,7 @@ Status map_import(Context& context, int process, const Export& what, Mapping** m
       return kOk;
     }
   }
-  if (refused_before(context, process)) {
+  if (refused_before(context, process, what.chunks())) {
     return fail(Errc::kUnsupportedOperation, "memory of rank %d cannot be mapped here", process);
   }
   make_room();
@@ -165,17 +272,7 @@ Status map_import(Context& context, int process, const Export& what, Mapping** m
   made->context_id = context.id();
   made->process = process;
   made->id = what.id;
-  Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
-  if (result == kAlreadyMapped) {
-    // Small allocations share blocks of memory, and this one's block is mapped for one that has been freed since.
-    close_if([&](const Mapping& each) { return each.process == process && each.context == context.handle(); });
-    result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
-  }
-  if (result == kAlreadyMapped) {
-    return fail(Errc::kUnsupportedOperation, "memory beside that of rank %d is in use on CUDA device %d", process,
-                context.device());
-  }
-  if (result != kSuccess) return refuse(context, process, result);
+  HR_TRY(what.chunks() ? open_chunks(context, what, made.get()) : open_allocation(context, what, made.get()));
   made->used = ++uses;
   made->pins = 1;
   made->bytes = what.bytes;
@@ -211,6 +308,7 @@ void release_ipc() noexcept {
   mappings.clear();
   exports.clear();
   refusals.clear();
+  kept_from.clear();
 }
 
 }  // namespace hr::mem::cuda

@@ -1,17 +1,19 @@
-// Memory of one process in another one: legacy CUDA IPC, behind a bounded cache of mappings.
+// Memory of one process in another one, behind a bounded cache of mappings.
 //
-// The exporter hands out an Export (it travels in messages); the importer maps the whole allocation once and keeps the
-// mapping. An allocation that the exporter frees stays in use as long as it is mapped somewhere; so the exporter finds
-// out (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and tells those it
-// gave the Export to, who unmap it (revoke_import()).
+// The exporter hands out an Export (it travels in messages); the importer maps what it names once and keeps the
+// mapping. Memory that the exporter frees stays in use as long as it is mapped somewhere; so the exporter finds out
+// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and tells those it gave
+// the Export to, who unmap it (revoke_import()).
 //
-// Legacy IPC covers memory of cuMemAlloc and cudaMalloc; not pools, VMM ranges and managed memory.
+// Memory of cuMemAlloc and cudaMalloc goes by legacy IPC, an allocation at a time. Memory in chunks (VMM) goes by file
+// descriptors (chunk_export.hpp), as many chunks as are needed. Pools and managed memory cannot be exported.
 // Owner: the tables are process-wide, until release_ipc(). A mapping in use is pinned and outlives its revocation until
 // it is unpinned. Threads: library lock. No function here waits for the device, but opening and closing a mapping
 // takes the driver a millisecond.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/status.hpp"
 #include "mem/cuda/context.hpp"
@@ -23,22 +25,46 @@ struct Export {
   std::uint64_t id = 0;    // of the allocation in the exporter; 0: none
   std::uint64_t base = 0;  // its address there
   std::uint64_t bytes = 0;
-  IpcHandle handle{};
+  IpcHandle handle{};  // chunks: a ChunkTableName
+
+  // No allocation but a range of chunks, with an id of ours, which no buffer id is.
+  static constexpr std::uint64_t kChunks = std::uint64_t{1} << 63;
+  [[nodiscard]] bool chunks() const noexcept { return (id & kChunks) != 0; }
+  [[nodiscard]] bool covers(DeviceAddress begin, DeviceAddress end) const noexcept {
+    return begin >= base && end <= base + bytes;
+  }
 };
 
-// The allocation that `where` describes, for `process` (its number in the job).
-// MPI_ERR_UNSUPPORTED_OPERATION for memory that IPC does not cover.
-Status export_to(int process, const Location& where, Export* out);
+// Addresses that others are to reach.
+struct Range {
+  DeviceAddress begin = 0;
+  DeviceAddress end = 0;
+};
 
-// Who looks after what is handed out: told when the first allocation is (from then on sweep_exports() is to be called
-// now and then, until there are no exports any more), and when one that was handed out to `process` has been freed.
+// The allocation that `where` describes, for `processes` (their numbers in the job); of memory in chunks those that the
+// range lies in. MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
+Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out);
+// The same for a whole allocation and one process.
+Status export_to(int process, const Location& where, Export* out);
+// Whether it is worth trying.
+[[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
+// `process` has said that it cannot map memory in chunks of this one.
+void keep_chunks_from(int process);
+
+// Who looks after what is handed out.
 struct ExportKeeper {
+  // Called when the first allocation is: from then on sweep_exports() is to be called now and then, until there are no
+  // exports any more.
   void (*begin)() = nullptr;
+  // One that was handed out to `process` has been freed.
   void (*revoke)(int process, std::uint64_t id) = nullptr;
+  // Memory in chunks of `process` cannot be mapped here.
+  void (*refuse)(int process) = nullptr;
 };
 void set_export_keeper(const ExportKeeper& keeper) noexcept;
-// Looks for allocations handed out that are gone by now, tells, and forgets them. So does export_to() before it hands
-// out a new one, which the driver may have put into the same block of memory.
+// Looks for allocations handed out that are gone by now, tells, and forgets them; a part of them each time where there
+// are many. export_to() looks at all of them before it hands out a new allocation, which the driver may have put into
+// the same block of memory.
 void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 
@@ -47,8 +73,8 @@ struct Mapping;
 [[nodiscard]] DeviceAddress base_of(const Mapping& mapping) noexcept;
 
 // Maps it for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
-// MPI_ERR_UNSUPPORTED_OPERATION where the driver refuses (no access between the devices, another container): the
-// text says why; later calls for the same process and context fail at once.
+// MPI_ERR_UNSUPPORTED_OPERATION where the driver or the system refuses (no access between the devices, another
+// container): the text says why; later calls for the same process, context and sort of memory fail at once.
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
 void unpin(Mapping* mapping) noexcept;
 void revoke_import(int process, std::uint64_t id) noexcept;

@@ -13,14 +13,15 @@
 
 #include "../../mpi/random/layout.hpp"
 #include "../mpi_memory.hpp"
+#include "../variable.hpp"
 #include "network.hpp"
-#include "variable.hpp"
 
 namespace random_pieces {
 namespace {
 
 using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
+using hr::test::Variable;
 using random_exchange::chance;
 using random_exchange::draw;
 using random_exchange::Exchange;

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "driver_function.hpp"
 #include "main.hpp"
+#include "segment.hpp"
 
 extern char** environ;
 
@@ -25,6 +27,23 @@ bool every_byte(Address address, std::size_t bytes, unsigned char value) {
   std::vector<unsigned char> content(bytes);
   gpu::copy(content.data(), reinterpret_cast<const void*>(address), bytes);
   return std::all_of(content.begin(), content.end(), [value](unsigned char byte) { return byte == value; });
+}
+
+std::map<Address, hr::test::Segment>& segments() {
+  static auto* all = new std::map<Address, hr::test::Segment>;
+  return *all;
+}
+
+int export_chunk(Address address, int* descriptor) {
+  static auto* retain = driver_function<int(unsigned long long*, void*)>("cuMemRetainAllocationHandle");
+  static auto* get =
+      driver_function<int(int*, unsigned long long, int, unsigned long long)>("cuMemExportToShareableHandle");
+  static auto* release = driver_function<int(unsigned long long)>("cuMemRelease");
+  unsigned long long handle = 0;
+  if (const int result = retain(&handle, reinterpret_cast<void*>(address)); result != 0) return result;
+  const int result = get(descriptor, handle, 1, 0);
+  release(handle);
+  return result;
 }
 
 void receive_all(int socket, void* to, std::size_t bytes, bool* closed) {
@@ -92,6 +111,25 @@ Reply perform(const Request& request) {
       ::munmap(memory, 4096);
       break;
     }
+    case What::kMapChunks: {
+      const std::size_t chunks = request.bytes / hr::test::Segment::granularity();
+      hr::test::Segment made = hr::test::Segment::full(chunks, request.value != 0);
+      reply.address = reinterpret_cast<Address>(made.data());
+      segments().emplace(reply.address, std::move(made));
+      break;
+    }
+    case What::kUnmapChunks:
+      segments().erase(request.address);
+      break;
+    case What::kExportChunk: {
+      int descriptor = -1;
+      reply.result = export_chunk(request.address, &descriptor);
+      reply.value = static_cast<std::uint64_t>(::getpid()) << 32 | static_cast<unsigned>(descriptor);
+      break;
+    }
+    case What::kCloseDescriptor:
+      reply.result = ::close(request.device);
+      break;
   }
   return reply;
 }

@@ -26,7 +26,26 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, k
                      kPeerAccessUnsupported = 217, kIllegalAddress = 700;
 inline constexpr unsigned kLazyEnablePeerAccess = 1;
 
-enum class What { kInit, kSelect, kAllocate, kFree, kExport, kOpen, kClose, kFill, kCheck, kUsed, kUuid, kSetWord };
+enum class What {
+  kInit,
+  kSelect,
+  kAllocate,
+  kFree,
+  kExport,
+  kOpen,
+  kClose,
+  kFill,
+  kCheck,
+  kUsed,
+  kUuid,
+  kSetWord,
+  // Memory in chunks, exportable when `value` is not 0; the descriptor of one, in the low half of the
+  // answer's value, with the process in the high one; a descriptor to close, in `device`.
+  kMapChunks,
+  kUnmapChunks,
+  kExportChunk,
+  kCloseDescriptor
+};
 
 struct Request {
   What what;

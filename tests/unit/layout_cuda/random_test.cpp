@@ -14,8 +14,8 @@ class RandomOnDevice : public hr::test::GpuTest {
     GpuTest::SetUp();
     ASSERT_TRUE(set_knob("cuda_staging_bytes", "64K"));  // long transfers in several pieces
   }
-  MemoryKind device_kind() { return hr::test::kDeviceKinds[random.number(0, 2)]; }
-  MemoryKind any_kind() { return hr::test::kAllKinds[random.number(0, 5)]; }
+  MemoryKind device_kind() { return hr::test::kDeviceKinds[random.number(0, std::size(hr::test::kDeviceKinds) - 1)]; }
+  MemoryKind any_kind() { return hr::test::kAllKinds[random.number(0, std::size(hr::test::kAllKinds) - 1)]; }
   int any_device() { return static_cast<int>(random.number(0, gpu::device_count() - 1)); }
   Made committed(int depth) {
     Made made = random.make(depth);

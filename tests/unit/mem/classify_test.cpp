@@ -43,11 +43,16 @@ TEST_F(Classify, EveryKind) {
         case MemoryKind::kManaged:
           EXPECT_EQ(location.kind, Kind::kManaged);
           break;
-        default:
+        default: {
           EXPECT_EQ(location.kind, Kind::kDevice);
           EXPECT_EQ(location.device, 0);
-          EXPECT_LE(location.base, reinterpret_cast<std::uintptr_t>(memory.get()));
-          EXPECT_GE(location.base + location.bytes, reinterpret_cast<std::uintptr_t>(memory.get()) + 100000);
+          EXPECT_EQ(location.chunks, kind == MemoryKind::kVmm);
+          // Of VMM memory it may be a chunk.
+          const bool whole = kind == MemoryKind::kDevice || kind == MemoryKind::kPool;
+          const auto begin = reinterpret_cast<std::uintptr_t>(memory.get());
+          EXPECT_LE(location.base, whole ? begin : begin + offset);
+          EXPECT_GE(location.base + location.bytes, whole ? begin + 100000 : begin + offset + 1);
+        }
       }
       EXPECT_EQ(location.is_device(), !memory.cpu_accessible());
     }

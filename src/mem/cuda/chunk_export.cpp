@@ -1,0 +1,175 @@
+#include "mem/cuda/chunk_export.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace hr::mem::cuda {
+
+struct ChunkExport::Chunk {
+  DeviceAddress base = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t id = 0;  // the driver's
+  int descriptor = -1;
+
+  Chunk() = default;
+  ~Chunk();
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+  [[nodiscard]] DeviceAddress end() const noexcept { return base + bytes; }
+  [[nodiscard]] bool there() const noexcept {
+    std::uint64_t now = 0;
+    return driver().pointer_get_attribute(&now, kAttributeBufferId, base) == kSuccess && now == id;
+  }
+};
+
+namespace {
+
+constexpr std::size_t kMostDescriptors = 512;
+
+// Others read these while the library runs, and find by the ids what is in use. Untouched pages cost nothing.
+ChunkTable tables[512];
+
+std::size_t open_descriptors = 0;
+
+// The program needs descriptors, too.
+std::size_t most_descriptors() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostDescriptors;
+  return std::min<std::size_t>(kMostDescriptors, limit.rlim_cur / 4);
+}
+
+std::uint64_t own_stamp() noexcept {
+  static std::uint64_t stamp = 0;
+  if (stamp == 0 && ::getrandom(&stamp, sizeof stamp, GRND_NONBLOCK) != sizeof stamp) {
+    stamp = static_cast<std::uint64_t>(::getpid()) << 32 | (reinterpret_cast<std::uintptr_t>(&stamp) >> 12);
+  }
+  return stamp;
+}
+
+ChunkTable* free_table() noexcept {
+  const auto found =
+      std::find_if(std::begin(tables), std::end(tables), [](const ChunkTable& table) { return table.id == 0; });
+  return found == std::end(tables) ? nullptr : found;
+}
+
+void set_id(ChunkTable& table, std::uint64_t id) noexcept {
+  std::atomic_ref(table.id).store(id, std::memory_order_seq_cst);
+}
+
+Status not_exported(const char* why, DeviceAddress at) {
+  return fail(Errc::kUnsupportedOperation, "memory in chunks at %#llx is not exported: %s", at, why);
+}
+
+// The mapping that an address lies in. Drivers differ in which of their answers is about the chunk and which about the
+// whole reservation: the smaller one is the chunk.
+bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) noexcept {
+  constexpr int kAnswers[][2] = {{kAttributeMappingBase, kAttributeMappingSize},
+                                 {kAttributeRangeStart, kAttributeRangeSize}};
+  *bytes = 0;
+  for (const auto& [base_attribute, bytes_attribute] : kAnswers) {
+    DeviceAddress start = 0;
+    std::size_t size = 0;
+    if (driver().pointer_get_attribute(&start, base_attribute, address) != kSuccess ||
+        driver().pointer_get_attribute(&size, bytes_attribute, address) != kSuccess)
+      continue;
+    if (address < start || address - start >= size || (*bytes != 0 && size >= *bytes)) continue;
+    *base = start;
+    *bytes = size;
+  }
+  return *bytes != 0;
+}
+
+}  // namespace
+
+ChunkExport::Chunk::~Chunk() {
+  if (descriptor < 0) return;
+  ::close(descriptor);
+  --open_descriptors;
+}
+
+Status ChunkExport::open(DeviceAddress address, std::shared_ptr<Chunk>* chunk) {
+  // Ranges that overlap share descriptors.
+  static std::vector<std::weak_ptr<Chunk>> known;
+  auto made = std::make_shared<Chunk>();
+  if (!chunk_at(address, &made->base, &made->bytes) ||
+      driver().pointer_get_attribute(&made->id, kAttributeBufferId, made->base) != kSuccess)
+    return not_exported("it is not mapped", address);
+  std::erase_if(known, [](const std::weak_ptr<Chunk>& each) { return each.expired(); });
+  for (const std::weak_ptr<Chunk>& each : known) {
+    *chunk = each.lock();
+    if ((*chunk)->base == made->base && (*chunk)->bytes == made->bytes && (*chunk)->id == made->id) return kOk;
+  }
+  if (open_descriptors >= most_descriptors()) return not_exported("too many descriptors are open", address);
+  ChunkHandle handle = 0;
+  Result result = driver().chunk_retain(&handle, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+  if (result != kSuccess) return not_exported(error_text(result).name, address);
+  result = driver().chunk_export(&made->descriptor, handle, kHandleFileDescriptor, 0);
+  (void)driver().chunk_release(handle);
+  if (result != kSuccess) {
+    made->descriptor = -1;
+    return not_exported(error_text(result).name, address);
+  }
+  ++open_descriptors;
+  (void)::fcntl(made->descriptor, F_SETFD, FD_CLOEXEC);
+  known.push_back(made);
+  *chunk = std::move(made);
+  return kOk;
+}
+
+Status ChunkExport::make(DeviceAddress begin, DeviceAddress end, std::uint64_t id, std::unique_ptr<ChunkExport>* made) {
+  if (!driver().has_chunks) return not_exported("the driver cannot", begin);
+  DeviceAddress first = 0;
+  std::uint64_t bytes = 0;
+  // Before any work is done: programs use chunks of one size.
+  if (chunk_at(begin, &first, &bytes) && (end - first - 1) / bytes >= kMostChunks)
+    return not_exported("too many chunks", begin);
+  ChunkTable* const table = free_table();
+  if (table == nullptr) return not_exported("too many ranges are", begin);
+  std::unique_ptr<ChunkExport> range(new ChunkExport);
+  for (DeviceAddress at = begin; at < end; at = range->chunks_.back()->end()) {
+    if (range->chunks_.size() == kMostChunks) return not_exported("too many chunks", begin);
+    std::shared_ptr<Chunk> chunk;
+    HR_TRY(open(at, &chunk));
+    if (at != begin && chunk->base != at) return not_exported("the chunks overlap", at);
+    table->chunks[range->chunks_.size()] = {chunk->bytes, chunk->descriptor};
+    range->chunks_.push_back(std::move(chunk));
+  }
+  range->table_ = table;
+  table->stamp = own_stamp();
+  table->count = range->chunks_.size();
+  set_id(*table, id);
+  *made = std::move(range);
+  return kOk;
+}
+
+ChunkExport::~ChunkExport() {
+  // Before a descriptor is closed.
+  if (table_ != nullptr) set_id(*table_, 0);
+}
+
+DeviceAddress ChunkExport::base() const noexcept { return chunks_.front()->base; }
+
+std::uint64_t ChunkExport::bytes() const noexcept { return chunks_.back()->end() - base(); }
+
+ChunkTableName ChunkExport::name() const noexcept {
+  return {reinterpret_cast<std::uintptr_t>(table_), table_->stamp, ::getpid()};
+}
+
+bool ChunkExport::holds(DeviceAddress begin, DeviceAddress end, std::uint64_t first) const noexcept {
+  const Chunk& front = *chunks_.front();
+  const Chunk& back = *chunks_.back();
+  if (begin < front.base || begin >= front.end() || end <= back.base || end > back.end()) return false;
+  return (front.id == first || front.there()) &&
+         std::all_of(chunks_.begin() + 1, chunks_.end(), [](const auto& chunk) { return chunk->there(); });
+}
+
+bool ChunkExport::gone() const noexcept {
+  return std::any_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return !chunk->there(); });
+}
+
+}  // namespace hr::mem::cuda

@@ -1,0 +1,28 @@
+// Other processes' memory in chunks (chunk_export.hpp), mapped here side by side in one range of addresses.
+//
+// Owner: the caller, who unmaps it. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.hpp"
+#include "mem/cuda/chunk_export.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::mem::cuda {
+
+struct MappedChunks {
+  DeviceAddress base = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> chunks;  // their bytes
+};
+
+// Maps what the table names, for the device of `context`; `id` as in the Export. MPI_ERR_UNSUPPORTED_OPERATION where it
+// cannot be mapped; `never` says that this will not change for memory of that process.
+Status map_chunks(const Context& context, const ChunkTableName& table, std::uint64_t id, MappedChunks* mapped,
+                  bool* never);
+// Nothing uses it any more.
+void unmap_chunks(const MappedChunks& mapped) noexcept;
+
+}  // namespace hr::mem::cuda

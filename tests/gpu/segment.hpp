@@ -1,0 +1,80 @@
+// Segment: a range of addresses that a program fills with chunks of memory and empties again (VMM), as frameworks with
+// growing segments do.
+//
+// Owner: RAII; its memory must not be in use when it dies. Threads: the caller's context must be current.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "../../apps/common/gpu.hpp"
+
+namespace hr::test {
+
+class Segment {
+ public:
+  // Room for `chunks` chunks, none of which is mapped. Exportable: they may be given to other processes.
+  explicit Segment(std::size_t chunks, bool exportable = true) : mapped_(chunks, false) {
+    properties_.type = 1;                       // CU_MEM_ALLOCATION_TYPE_PINNED
+    properties_.location = {1, gpu::device()};  // CU_MEM_LOCATION_TYPE_DEVICE
+    properties_.handle_types = exportable ? 1 : 0;
+    chunk_bytes_ = granularity();
+    GPU_CALL(cuMemAddressReserve, &base_, bytes(), std::size_t{0}, gpu::detail::DevicePointer{0}, 0ull);
+  }
+  // All of them mapped.
+  static Segment full(std::size_t chunks, bool exportable = true) {
+    Segment made(chunks, exportable);
+    for (std::size_t i = 0; i < chunks; ++i) made.map(i);
+    return made;
+  }
+  ~Segment() {
+    if (mapped_.empty()) return;
+    GPU_CALL(cuCtxSynchronize);
+    for (std::size_t i = 0; i < mapped_.size(); ++i) unmap(i);
+    GPU_CALL(cuMemAddressFree, base_, bytes());
+  }
+  Segment(Segment&& other) noexcept
+      : properties_(other.properties_), base_(other.base_), chunk_bytes_(other.chunk_bytes_) {
+    mapped_.swap(other.mapped_);
+  }
+  Segment& operator=(Segment&&) = delete;
+
+  static std::size_t granularity() {
+    gpu::detail::AllocationProperties properties{};
+    properties.type = 1;
+    properties.location = {1, gpu::device()};
+    std::size_t bytes = 0;
+    GPU_CALL(cuMemGetAllocationGranularity, &bytes, &properties, 0);
+    return bytes;
+  }
+
+  // New memory for a chunk that has none.
+  void map(std::size_t i) {
+    unsigned long long handle = 0;
+    GPU_CALL(cuMemCreate, &handle, chunk_bytes_, &properties_, 0ull);
+    GPU_CALL(cuMemMap, chunk(i), chunk_bytes_, std::size_t{0}, handle, 0ull);
+    GPU_CALL(cuMemRelease, handle);  // the mapping keeps the memory
+    const gpu::detail::AccessDescription access{properties_.location, 3};
+    GPU_CALL(cuMemSetAccess, chunk(i), chunk_bytes_, &access, std::size_t{1});
+    mapped_[i] = true;
+  }
+  // The caller has waited for work on it.
+  void unmap(std::size_t i) {
+    if (mapped_[i]) GPU_CALL(cuMemUnmap, chunk(i), chunk_bytes_);
+    mapped_[i] = false;
+  }
+
+  [[nodiscard]] unsigned char* data() const { return reinterpret_cast<unsigned char*>(base_); }
+  [[nodiscard]] std::size_t chunk_bytes() const { return chunk_bytes_; }
+  [[nodiscard]] std::size_t bytes() const { return mapped_.size() * chunk_bytes_; }
+
+ private:
+  [[nodiscard]] gpu::detail::DevicePointer chunk(std::size_t i) const { return base_ + i * chunk_bytes_; }
+
+  gpu::detail::AllocationProperties properties_{};
+  gpu::detail::DevicePointer base_ = 0;
+  std::size_t chunk_bytes_ = 0;
+  std::vector<bool> mapped_;
+};
+
+}  // namespace hr::test
