@@ -11,7 +11,8 @@ namespace {
 using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
 
-constexpr MemoryKind kKinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm, MemoryKind::kManaged};
+constexpr MemoryKind kKinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm, MemoryKind::kVmmPrivate,
+                                 MemoryKind::kManaged};
 constexpr std::size_t kSizes[] = {64, 8192, std::size_t{1} << 20, std::size_t{6} << 20};
 
 // Keeps the default stream busy for a while; the last step fills `memory` with `value`.

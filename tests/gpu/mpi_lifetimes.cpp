@@ -20,8 +20,8 @@ using random_exchange::chance;
 using random_exchange::draw;
 using random_exchange::Generator;
 
-constexpr MemoryKind kKinds[] = {MemoryKind::kDevice, MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm,
-                                 MemoryKind::kManaged};
+constexpr MemoryKind kKinds[] = {MemoryKind::kDevice, MemoryKind::kDevice,     MemoryKind::kPool,   MemoryKind::kVmm,
+                                 MemoryKind::kVmm,    MemoryKind::kVmmPrivate, MemoryKind::kManaged};
 
 struct Settings {
   int cycles = 300;

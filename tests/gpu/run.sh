@@ -80,6 +80,9 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
+  if [ "$name" = mpi_chunks ]; then
+    ranks mpi_chunks_refused 2 120 "$program" refused
+  fi
   for count in 2 4; do
     ranks "${name}_$count" $count 120 "$program" all
   done
