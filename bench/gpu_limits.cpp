@@ -5,6 +5,7 @@
 #include "common/options.hpp"
 #include "common/report.hpp"
 #include "limits/face_kernels.hpp"
+#include "limits/two_processes.hpp"
 
 extern "C" const unsigned char gpu_limits_fatbin[];
 
@@ -29,7 +30,8 @@ struct Choice {
 
 class Limits {
  public:
-  explicit Limits(const Choice& choice) : choice_(choice) {
+  // `exchanges`: between two processes, measured before this one had a context.
+  Limits(const Choice& choice, const std::vector<bench::Exchange>& exchanges) : choice_(choice), exchanges_(exchanges) {
     report_.name = "gpu_limits";
     report_.unit = "us";
     report_.library = devices_.describe();
@@ -42,6 +44,9 @@ class Limits {
   }
 
   int run() {
+    for (const bench::Exchange& each : exchanges_) {
+      add(each.put ? "two processes, put" : "two processes, get", each.bytes, each.times, each.bytes);
+    }
     launches();
     pointer_query();
     host_copies();
@@ -168,6 +173,7 @@ class Limits {
   }
 
   const Choice& choice_;
+  const std::vector<bench::Exchange>& exchanges_;
   Devices devices_;
   bench::Report report_;
   bool wrong_ = false;
@@ -207,9 +213,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gpu_limits: %s\n%s", message.c_str(), table.help().c_str());
     return 2;
   }
+  std::string why;
+  const std::vector<bench::Exchange> exchanges = bench::measure_exchanges({8, 4096, 1 << 20}, choice.samples, &why);
   if (!gpu::available()) {
     std::fprintf(stderr, "gpu_limits: no CUDA driver (libcuda.so.1) with a device here\n");
     return 3;
   }
-  return Limits(choice).run();
+  if (exchanges.empty()) std::fprintf(stderr, "gpu_limits: no limits of two processes: %s\n", why.c_str());
+  return Limits(choice, exchanges).run();
 }

@@ -39,6 +39,10 @@ enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered
 using Stream = void*;
 using Event = void*;
 using Function = void*;
+// Names an allocation for other processes.
+struct IpcHandle {
+  unsigned char bytes[64];
+};
 inline constexpr Stream kDefaultStream = nullptr;  // the legacy default stream
 
 struct Dim3 {
@@ -100,6 +104,8 @@ struct AccessDescription {
   X(Result, cuMemAllocManaged, cuMemAllocManaged, (DevicePointer*, std::size_t, unsigned))                         \
   X(Result, cuMemAllocAsync, cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                               \
   X(Result, cuMemFreeAsync, cuMemFreeAsync, (DevicePointer, Stream))                                               \
+  X(Result, cuIpcGetMemHandle, cuIpcGetMemHandle, (IpcHandle*, DevicePointer))                                     \
+  X(Result, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, (DevicePointer*, IpcHandle, unsigned))                      \
   X(Result, cuMemHostRegister, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                               \
   X(Result, cuMemHostUnregister, cuMemHostUnregister, (void*))                                                     \
   X(Result, cuMemHostAlloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                       \
@@ -358,6 +364,19 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
   // A copy within the device may return before it is done.
   GPU_CALL(cuStreamSynchronize, kDefaultStream);
 }
+inline IpcHandle ipc_handle(void* allocation) {
+  IpcHandle handle;
+  GPU_CALL(cuIpcGetMemHandle, &handle, detail::address_of(allocation));
+  return handle;
+}
+// Maps it for the current device until the process ends.
+inline void* open_ipc(const IpcHandle& handle) {
+  constexpr unsigned kLazyPeerAccess = 1;
+  detail::DevicePointer address = 0;
+  GPU_CALL(cuIpcOpenMemHandle, &address, handle, kLazyPeerAccess);
+  return detail::pointer_to(address);
+}
+
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
 }

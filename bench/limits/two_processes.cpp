@@ -1,0 +1,146 @@
+#include "limits/two_processes.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+
+#include "gpu.hpp"
+#include "limits/clock.hpp"
+
+namespace bench {
+namespace {
+
+constexpr unsigned kSeconds = 30;  // after which a process that hangs is ended
+constexpr int kMostLaps = 1000;
+
+// Between the two; zero at first.
+struct Shared {
+  struct alignas(64) Side {
+    std::atomic<int> reached;  // of the steps that both take
+    alignas(64) std::atomic<int> lap;
+    gpu::IpcHandle memory;
+  } sides[2];
+  double times[kMostLaps];
+};
+
+void await(const std::atomic<int>& word, int value) {
+  while (word.load(std::memory_order_acquire) < value) {
+  }
+}
+
+class Process {
+ public:
+  Process(Shared& shared, int side, std::size_t most) : shared_(shared), side_(side) {
+    gpu::select(side);
+    stream_ = gpu::create_stream(true);
+    event_ = gpu::create_event();
+    own_ = gpu::allocate(most);
+    shared.sides[side].memory = gpu::ipc_handle(own_);
+    meet();
+    other_ = gpu::open_ipc(shared.sides[1 - side].memory);
+  }
+
+  // Side 0 writes down the times.
+  void ping_pong(std::size_t bytes, bool put, int laps) {
+    mine().lap.store(0, std::memory_order_relaxed);
+    meet();
+    for (int lap = 1; lap <= laps; ++lap) {
+      const double start = now_us();
+      for (int sender = 0; sender < 2; ++sender) {
+        if (put ? sender == side_ : sender != side_) {
+          if (!put) await(theirs().lap, lap);  // its data is there
+          move(bytes, put);
+          if (put) mine().lap.store(lap, std::memory_order_release);
+        } else {
+          if (!put) mine().lap.store(lap, std::memory_order_release);
+          if (put) await(theirs().lap, lap);
+        }
+      }
+      if (side_ == 0) shared_.times[lap - 1] = (now_us() - start) / 2;
+    }
+    meet();
+  }
+  void meet() {
+    mine().reached.store(++step_, std::memory_order_release);
+    await(theirs().reached, step_);
+  }
+
+ private:
+  Shared::Side& mine() { return shared_.sides[side_]; }
+  Shared::Side& theirs() { return shared_.sides[1 - side_]; }
+  void move(std::size_t bytes, bool put) {
+    gpu::copy_async(put ? other_ : own_, put ? own_ : other_, bytes, stream_);
+    gpu::record(event_, stream_);
+    while (!gpu::complete(event_)) {
+    }
+  }
+
+  Shared& shared_;
+  const int side_;
+  int step_ = 0;
+  gpu::Stream stream_;
+  gpu::Event event_;
+  void* own_;
+  void* other_;
+};
+
+// A process of its own that works and ends.
+template <class Work>
+pid_t start(const Work& work) {
+  const pid_t process = ::fork();
+  if (process != 0) return process;
+  ::alarm(kSeconds);
+  gpu::fatal_exit = [] { ::_exit(1); };
+  if (!gpu::available()) ::_exit(2);
+  work();
+  ::_exit(0);
+}
+
+bool ended_well(pid_t process) {
+  int status = 0;
+  return process > 0 && ::waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why) {
+  laps = std::clamp(laps, 1, kMostLaps);
+  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  int results[2] = {-1, -1};
+  if (memory == MAP_FAILED || ::pipe(results) != 0) {
+    *why = "no shared memory";
+    return {};
+  }
+  Shared& shared = *static_cast<Shared*>(memory);
+  const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
+  const auto work = [&](int side) {
+    Process process(shared, side, most);
+    for (const std::size_t bytes : sizes) {
+      for (const bool put : {false, true}) {
+        process.ping_pong(bytes, put, laps);
+        const Exchange found{bytes, put, summarise({shared.times, shared.times + laps}, true)};
+        if (side == 0 && ::write(results[1], &found, sizeof found) != sizeof found) ::_exit(3);
+        process.meet();  // before the times are overwritten
+      }
+    }
+  };
+  const pid_t second = start([&] { work(1); });
+  const pid_t first = start([&] { work(0); });
+  const bool well = ended_well(first);
+  // It would wait for the first one.
+  if (!well && second > 0) ::kill(second, SIGKILL);
+  const bool both = ended_well(second) && well;
+  ::close(results[1]);
+  std::vector<Exchange> exchanges;
+  for (Exchange found; both && ::read(results[0], &found, sizeof found) == sizeof found;) exchanges.push_back(found);
+  ::close(results[0]);
+  ::munmap(memory, sizeof(Shared));
+  if (!both) *why = "two processes cannot map each other's memory";
+  return exchanges;
+}
+
+}  // namespace bench
