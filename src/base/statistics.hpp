@@ -19,7 +19,6 @@
   X(cuda_ipc_revocations, kCounter, "Mappings given up because the memory was freed by its owner.")            \
   X(cuda_ipc_chunks, kCounter, "Uses of other processes' GPU memory that is put together from chunks (VMM).")  \
   X(cuda_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.") \
-  X(cuda_puts, kCounter, "Messages from GPU memory that this process's GPU has put where they belong.")        \
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.")
 
 namespace hr {

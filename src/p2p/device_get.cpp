@@ -5,11 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "mem/cuda/fence.hpp"
-#include "p2p/claims.hpp"
-#include "p2p/lent_words.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -27,22 +24,12 @@ struct MessageName {
   bool operator==(const MessageName&) const = default;
 };
 
-// A receive of device data.
+// A receive whose data this process fetches.
 struct Get {
-  enum class Stage : std::uint8_t {
-    kOffered,  // this process's memory, to the sender
-    kPutting,  // the sender has taken the offer up
-    kUnready,  // to be fetched when the sender's data is final
-    kFetching,
-  };
-
-  Request* receive = nullptr;
-  MessageName message{};
-  std::uint64_t flags = 0;  // of the announcement
-  PeerCopy copy;            // prepared
-  Stage stage = Stage::kFetching;
-  LentWord word;  // offered: who claims it moves the data
-  double offered_until = 0;
+  Request* receive;
+  MessageName message;
+  PeerCopy copy;
+  bool waits;  // not started: the sender's data is not final
 };
 
 // A send of this process whose receiver waits for the data to become final.
@@ -73,101 +60,21 @@ void end(Get& get, Status status) {
   finish_rendezvous(*get.receive, status);
 }
 
-Status fetch(Get& get) {
-  if ((get.flags & wire::kPending) == 0) {
-    get.stage = Get::Stage::kFetching;
-    return get.copy.start(PeerCopy::Direction::kFetch, get.receive->view_, get.receive->total_);
-  }
-  get.stage = Get::Stage::kUnready;
-  send_answer(get.message.proc, wire::answer(wire::Kind::kAsk, get.message.cookie));
-  return kOk;
-}
-
-// A sender that is in the library answers at once, one that is starting many messages within a fraction of a
-// millisecond. Until then it is worth waiting as long as the message takes: a GPU that puts some messages and fetches
-// others does one after the other.
-double patience(std::size_t bytes) {
-  constexpr double kSecondsPerByte = 1 / 400e9;
-  const int chosen = knobs().cuda_put_patience;
-  return chosen != 0 ? 1e-6 * chosen : kSecondsPerByte * static_cast<double>(bytes);
-}
-
-// True where nothing that the receiver's program had put on its default stream can be about to use the memory. Asked
-// now, the stream may seem busy with messages of ours.
-bool default_stream_idle(const Request& receive) {
-  if (mem::cuda::Fence::needless_since(receive.view_.where, receive.turn_)) return true;
-  mem::cuda::Fence fence;
-  return fence.set(receive.view_.where).ok() && fence.passed();
-}
-
-// Whether the sender may put the data, in which case it has been told where.
-bool offer(Get& get, const PeerView& from) {
-  Request& receive = *get.receive;
-  Peer& peer = engine()->peers[static_cast<std::size_t>(get.message.proc)];
-  if (receive.total_ < knobs().cuda_put_bytes || !peer.takes_puts || !receive.view_.where.is_device()) return false;
-  if (from.list.id != 0 || !layout::cuda::regular(receive.view_) || !default_stream_idle(receive)) return false;
-  struct {
-    wire::Put put;
-    PeerView to;
-  } message;
-  if (!layout::cuda::announce(receive.view_, peer.proc, &message.to).ok()) {
-    static_cast<void>(take_detail());
-    return false;
-  }
-  if (!layout::cuda::engine_moves(from, message.to, receive.total_)) return false;
-  get.word = lend_word(*peer.transport, engine()->rank);
-  if (get.word.value == nullptr) return false;
-  Claims(*get.word.value, get.word.generation, 1).open();
-  message.put = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, get.word.index, get.word.generation};
-  get.stage = Get::Stage::kOffered;
-  get.offered_until = now_seconds() + patience(receive.total_);
-  send_answer(peer.proc, wire::answer(wire::Kind::kPut, get.message.cookie), &message,
-              sizeof message.put + message.to.wire_bytes());
-  return true;
-}
-
-// True when the sender has not taken up the offer, and cannot any more.
-bool take_back(Get& get) {
-  if (Claims(*get.word.value, get.word.generation, 1).from_front().bytes == 0) {
-    get.stage = Get::Stage::kPutting;
-    return false;
-  }
-  give_back_word(get.word);
-  return true;
-}
-
-// *done: this get is over, with what is returned.
-Status step(Get& get, bool* done) {
-  *done = false;
-  if (get.stage == Get::Stage::kFetching) return get.copy.poll(done);
-  if (get.stage != Get::Stage::kOffered || now_seconds() < get.offered_until || !take_back(get)) return kOk;
-  const Status status = fetch(get);
-  *done = !status.ok();
-  return status;
-}
-
-using Place = std::vector<std::unique_ptr<Get>>::iterator;
-
-// Out of the table, for the next one.
-void retire(Place place) {
-  std::unique_ptr<Get> ended = std::move(*place);
-  gets.erase(place);
-  ended->copy.release();
-  free_gets.push_back(std::move(ended));
-}
-
 bool poll_gets() {
   bool moved = false;
   for (std::size_t i = 0; i < gets.size();) {
+    Get& get = *gets[i];
     bool done = false;
-    const Status status = step(*gets[i], &done);
+    const Status status = get.waits ? kOk : get.copy.poll(&done);
     if (!done) {
       ++i;
       continue;
     }
     moved = true;
-    end(*gets[i], status);
-    retire(gets.begin() + static_cast<std::ptrdiff_t>(i));
+    std::unique_ptr<Get> ended = std::move(gets[i]);
+    gets.erase(gets.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*ended, status);
+    free_gets.push_back(std::move(ended));
   }
   return moved;
 }
@@ -208,9 +115,13 @@ Status begin(const Announcement& announced, Request& receive) {
   std::unique_ptr<Get> get = take_get();
   get->receive = &receive;
   get->message = {announced.from_proc, announced.sender_cookie};
-  get->flags = announced.flags;
-  HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
-  if (!offer(*get, from)) HR_TRY(fetch(*get));
+  get->waits = (announced.flags & wire::kPending) != 0;
+  if (get->waits) {
+    HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
+    send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
+  } else {
+    HR_TRY(get->copy.fetch(from, announced.from_proc, receive.view_, receive.total_));
+  }
   gets.push_back(std::move(get));
   watch();
   return kOk;
@@ -248,28 +159,12 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   const auto found = std::find_if(gets.begin(), gets.end(), [&](const auto& get) { return get->message == message; });
   if (found == gets.end()) return;  // it failed meanwhile
   Get& get = **found;
-  get.flags &= ~std::uint64_t{wire::kPending};
-  const Status status = fetch(get);
+  get.waits = false;
+  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
   if (status.ok()) return;
-  end(get, status);
-  retire(found);
-}
-
-void put_ended(Request& receive, wire::PutEnd how, const std::byte* text, std::size_t bytes) {
-  const auto found = std::find_if(gets.begin(), gets.end(), [&](const auto& get) { return get->receive == &receive; });
-  Get& get = **found;
-  give_back_word(get.word);
-  if (how == wire::kPutRefused || how == wire::kPutDeclined) {
-    if (how == wire::kPutRefused) engine()->peers[static_cast<std::size_t>(get.message.proc)].takes_puts = false;
-    const Status status = fetch(get);
-    if (status.ok()) return;
-    end(get, status);
-    return retire(found);
-  }
-  retire(found);
-  if (how == wire::kPutDone) return finish_rendezvous(receive, kOk);
-  const std::string why(reinterpret_cast<const char*>(text), bytes);
-  finish_rendezvous(receive, fail(Errc::kOther, "the sender could not put its data here: %s", why.c_str()));
+  const std::unique_ptr<Get> ended = std::move(*found);
+  gets.erase(found);
+  end(*ended, status);
 }
 
 void finalize() {

@@ -1,13 +1,8 @@
 // Device get: a message between the memories of GPUs of a node. The sender announces its view; the receiver maps the
 // memory and moves the data by one copy or one kernel on its own GPU, from layout to layout.
 //
-// What a copy engine moves is moved faster by the sender's (device_put.hpp), if the sender is in the library to do it.
-// So the receiver offers its memory first, and takes the offer back when nobody has taken it up for a while: a word
-// that both claim decides (claims.hpp).
-//
 // Order: what the sender's program has put on its default stream must be done before the data is read. Where it is not,
-// the message is announced all the same (messages match in the order sent), and the receiver asks to be told. Memory is
-// offered only when the receiver's default stream is known to be idle.
+// the message is announced all the same (messages match in the order sent), and the receiver asks to be told.
 // Progress: a hook polls the copies under way and the sends that were asked for. Nothing here waits.
 // Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library lock.
 #pragma once
@@ -27,9 +22,6 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, layout::c
 void arrive_ask(int from_proc, Request& send);
 // kReady from a sender.
 void arrive_ready(int from_proc, std::uint64_t sender_cookie);
-
-// kPutEnds from the sender; `text` says why where it has failed.
-void put_ended(Request& receive, wire::PutEnd how, const std::byte* text, std::size_t bytes);
 
 // Forgets everything; nothing is under way any more.
 void finalize();

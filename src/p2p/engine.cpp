@@ -8,7 +8,6 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/local_copy.hpp"
 #include "p2p/progress_thread.hpp"
@@ -74,10 +73,9 @@ Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
   HR_TRY(process_buffer().flush());
-  wait_until([] { return the_engine->busy.empty() && staged::idle() && device_put::idle(); });
+  wait_until([] { return the_engine->busy.empty() && staged::idle(); });
   staged::finalize();
   device_get::finalize();
-  device_put::finalize();
   freed_exports::finalize();
   local_copy::finalize();
   const Status status = transport::finalize();

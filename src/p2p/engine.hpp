@@ -18,7 +18,7 @@ namespace hr::p2p {
 
 // A message of the protocols (SyncAck, Cts, Done, ...) that the transport had no room for.
 struct Answer {
-  static constexpr std::size_t kMaxBytes = 512;
+  static constexpr std::size_t kMaxBytes = 256;
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
@@ -35,8 +35,6 @@ struct Peer {
   // Its memory has been read; it may be written, as far as we know (shared_copy.cpp).
   bool readable = false;
   bool writable = true;
-  // Its device memory may be put into, as far as we know (device_get.cpp).
-  bool takes_puts = true;
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way

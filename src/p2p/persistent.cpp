@@ -26,7 +26,6 @@ class PersistentState final : public RequestState {
     request.type_ = type_;
     request.source_ = envelope_.source;
     request.offset_ = request.total_ = 0;
-    request.waits_ = false;
     request.synchronous_ = mode_ == Mode::kSynchronous;
     request.retain();
     request.engine_reference_ = true;

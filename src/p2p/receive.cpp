@@ -3,9 +3,7 @@
 #include <cstring>
 
 #include "base/short_copy.hpp"
-#include "base/turn.hpp"
 #include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/shared_copy.hpp"
@@ -133,11 +131,6 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
       return device_get::arrive_ask(from, request_of(header.words[2]));
     case Kind::kReady:
       return device_get::arrive_ready(from, header.words[2]);
-    case Kind::kPut:
-      return device_put::arrive(from, request_of(header.words[2]), payload);
-    case Kind::kPutEnds:
-      return device_get::put_ended(request_of(header.words[1]), static_cast<wire::PutEnd>(wire::way(header)), payload,
-                                   bytes);
     case Kind::kRevoke:
       staged::forget(from, header.words[2]);
       return mem::forget_peer_memory(from, header.words[2]);
@@ -173,8 +166,6 @@ namespace {
 
 // Posts it, or completes it from an unexpected message.
 inline void begin_receive(Request& receive) {
-  if (receive.view_.where.is_device()) [[unlikely]]
-    receive.turn_ = Turn::number();
   Matcher& queues = matcher(receive.context_);
   if (queues.unexpected_count() != 0) [[unlikely]] {
     if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {

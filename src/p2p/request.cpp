@@ -21,15 +21,11 @@ Request* completed_request(const Completion& completion) {
 }
 
 Status wait(Request& request) {
-  request.waits_ = true;
   wait_until([&] { return request.complete() || !request.active(); });
   return kOk;
 }
 
 Status wait_all(Request** requests, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] != nullptr) requests[i]->waits_ = true;
-  }
   for (int i = 0; i < count; ++i) {
     if (requests[i] != nullptr) HR_TRY(wait(*requests[i]));
   }

@@ -115,11 +115,9 @@ class Request final : public Object {
   std::size_t total_ = 0;           // bytes to move
   double started_ = 0;              // a stream that is timed: when its first piece came
   std::uint64_t sequence_ = 0;      // receives: order of posting
-  std::uint64_t turn_ = 0;          // receives of device memory: that of their start (base/turn.hpp)
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
-  bool waits_ = false;  // the program stays in the library until it is complete
   // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
   std::uint8_t word_ = 0;
   bool unreadable_ = false;

@@ -7,13 +7,24 @@
 #include "base/log.hpp"
 #include "p2p/claims.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/lent_words.hpp"
 #include "p2p/single_copy.hpp"
 
 namespace hr::p2p::shared_copy {
 namespace {
 
 bool refusal_noted = false;
+std::uint32_t last_generation = 0;
+std::uint64_t words_in_use = 0;  // by index, of this process's words
+constexpr std::size_t kWords = 64;
+
+// A word of this process that no copy uses; kWords when there is none.
+std::size_t free_word(std::span<transport::SharedWord> words) {
+  const std::size_t usable = words.size() < kWords ? words.size() : kWords;
+  for (std::size_t i = 0; i < usable; ++i) {
+    if ((words_in_use >> i & 1) == 0) return i;
+  }
+  return kWords;
+}
 
 Status read(Peer& peer, const Request& receive, std::size_t begin, std::size_t bytes) {
   return peer.transport->read_remote(peer.proc, receive.peer_address_ + begin, receive.view_.data() + begin, bytes);
@@ -34,13 +45,13 @@ Status read_alone(Peer& peer, Request& receive) {
   return kOk;
 }
 
-Status read_shared(Peer& peer, Request& receive, const LentWord& word) {
+Status read_shared(Peer& peer, Request& receive, transport::SharedWord& word, std::size_t index) {
   const double start = now_seconds();
-  Claims claims(*word.value, word.generation, receive.total_);
+  Claims claims(word.value, ++last_generation, receive.total_);
   claims.open();
   const wire::Share share{reinterpret_cast<std::uint64_t>(&receive),
-                          reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_, word.index,
-                          word.generation};
+                          reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_,
+                          static_cast<std::uint32_t>(index), last_generation};
   send_answer(peer.proc, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
   // After a failure the rest is claimed all the same, so that the sender stops.
   Status status = kOk;
@@ -49,7 +60,6 @@ Status read_shared(Peer& peer, Request& receive, const LentWord& word) {
   }
   const std::size_t front = claims.front_bytes();
   const bool alone = front == receive.total_;
-  if (alone) give_back_word(word.index);
   if (!status.ok() && alone) return status;
   if (status.ok()) {
     single_copy::read_took(receive, now_seconds() - start);
@@ -63,7 +73,8 @@ Status read_shared(Peer& peer, Request& receive, const LentWord& word) {
     finish_rendezvous(receive, kOk);
   } else {
     receive.offset_ = front;
-    receive.word_ = static_cast<std::uint8_t>(word.index);
+    receive.word_ = static_cast<std::uint8_t>(index);
+    words_in_use |= std::uint64_t{1} << index;
   }
   return kOk;
 }
@@ -76,8 +87,9 @@ Status begin(const Announcement& announced, Request& receive) {
   receive.peer_cookie_ = announced.sender_cookie;
   // Where processes share cores, the sender that would help needs the core that reads.
   if (receive.total_ >= kLeast && peer.readable && !receive.view_.where.pinned && !more_processes_than_cores()) {
-    const LentWord word = lend_word(*peer.transport, engine()->rank);
-    if (word.value != nullptr) return read_shared(peer, receive, word);
+    const std::span<transport::SharedWord> words = peer.transport->shared_words(engine()->rank);
+    const std::size_t index = free_word(words);
+    if (index != kWords) return read_shared(peer, receive, words[index], index);
   }
   return read_alone(peer, receive);
 }
@@ -104,7 +116,7 @@ void help(int from, Request& send, const std::byte* payload) {
 
 void helped(int from, Request& receive, bool failed) {
   Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
-  give_back_word(receive.word_);
+  words_in_use &= ~(std::uint64_t{1} << receive.word_);
   const bool unreadable = std::exchange(receive.unreadable_, false);
   if (!unreadable && !failed) return finish_rendezvous(receive, kOk);
   if (!unreadable && read(peer, receive, receive.offset_, receive.total_ - receive.offset_).ok()) {

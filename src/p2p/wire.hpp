@@ -2,10 +2,10 @@
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data, Piece, PutEnds
+//           receiver's cookie (64)                 Data, Piece
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Put
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready
 //           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece
@@ -35,8 +35,6 @@ enum class Kind : std::uint8_t {
   kRevoke,  // an allocation that this process may have mapped is gone
   kPiece,   // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
   kChunk,   // the receiver has taken it out: the chunk is free again
-  kPut,  // the sender's device may put the data into the receiver's memory: payload: Put, then a layout::cuda::PeerView
-  kPutEnds,  // it has, or way (PutEnd) says what happened; payload: the error's text
   kRefuse,  // this process cannot map device memory in chunks (VMM) of the one that gets this
 };
 
@@ -72,19 +70,6 @@ struct Share {
   std::uint32_t generation;
 };
 
-struct Put {
-  std::uint64_t receiver_cookie;
-  std::uint64_t bytes;  // how much of the packed form is wanted
-  std::uint32_t word;   // the receiver's word: who claims its one granule moves the data (claims.hpp)
-  std::uint32_t generation;
-};
-enum PutEnd : std::uint8_t {
-  kPutDone = 0,
-  kPutRefused = 1,   // the sender cannot reach that memory: the receiver fetches
-  kPutDeclined = 2,  // the sender's program may leave the library before it would be done: the receiver fetches
-  kPutFailed = 3,    // and so has the send
-};
-
 // How pieces travel; 0: as Data, through the transport.
 enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
@@ -112,9 +97,6 @@ inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept
 }
 inline transport::Header shared(std::uint64_t receiver_cookie, bool failed) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kShared) | std::uint64_t{failed} << 8, 0, receiver_cookie}};
-}
-inline transport::Header put_ends(std::uint64_t receiver_cookie, PutEnd how) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kPutEnds) | std::uint64_t{how} << 8, receiver_cookie, 0}};
 }
 inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};

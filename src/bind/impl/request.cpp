@@ -102,11 +102,6 @@ Status test(MPI_Request* request, int& flag, MPI_Status* status) {
 Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  if (mem::maybe_device()) {
-    for (int i = 0; i < count; ++i) {
-      if (!is_ready(requests[i])) requests[i]->waits_ = true;  // all of them from now on, not one after the other
-    }
-  }
   for (int i = 0; i < count; ++i) {
     if (!is_ready(requests[i])) HR_TRY(p2p::wait(*requests[i]));
   }

@@ -33,36 +33,27 @@ bool rows_of(const SideShape& side, Rows* rows) noexcept {
   return pitch <= kMaxPitch && pitch >= static_cast<std::int64_t>(side.pattern);
 }
 
-// False where it is no pitched copy.
-bool describe(const SideShape& from, const SideShape& to, std::size_t bytes, mem::cuda::PitchedCopy* copy) noexcept {
-  Rows source, target;
-  if (!rows_of(from, &source) || !rows_of(to, &target)) return false;
-  const std::size_t length = source.length != 0 ? source.length : target.length;
-  if (length == 0 || (target.length != 0 && target.length != length) || bytes % length != 0) return false;
-  const std::size_t count = bytes / length;
-  if (count > kFewRows && length < kLongRow) return false;
-  copy->source = source.address;
-  copy->source_pitch = source.length != 0 ? source.pitch : length;
-  copy->target = target.address;
-  copy->target_pitch = target.length != 0 ? target.pitch : length;
-  copy->width = length;
-  copy->height = count;
-  return true;
-}
-
 }  // namespace
-
-bool pitched(const SideShape& from, const SideShape& to, std::size_t bytes) noexcept {
-  mem::cuda::PitchedCopy copy;
-  return describe(from, to, bytes, &copy);
-}
 
 Status start_pitched(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
                      const SideShape& to, std::size_t bytes, bool* started) {
+  *started = false;
+  Rows source, target;
+  if (!rows_of(from, &source) || !rows_of(to, &target)) return kOk;
+  const std::size_t length = source.length != 0 ? source.length : target.length;
+  if (length == 0 || (target.length != 0 && target.length != length) || bytes % length != 0) return kOk;
+  const std::size_t count = bytes / length;
+  if (count > kFewRows && length < kLongRow) return kOk;
+
   mem::cuda::PitchedCopy copy;
-  *started = describe(from, to, bytes, &copy);
-  if (!*started) return kOk;
-  HR_CUDA(context.device(), copy_pitched_async, (&copy, stream), "%zu rows of %zu bytes", copy.height, copy.width);
+  copy.source = source.address;
+  copy.source_pitch = source.length != 0 ? source.pitch : length;
+  copy.target = target.address;
+  copy.target_pitch = target.length != 0 ? target.pitch : length;
+  copy.width = length;
+  copy.height = count;
+  HR_CUDA(context.device(), copy_pitched_async, (&copy, stream), "%zu rows of %zu bytes", count, length);
+  *started = true;
   return kOk;
 }
 

@@ -10,10 +10,8 @@
 
 namespace hr::layout::cuda {
 
-// The sides are of that form, and their rows not so many and short that a kernel is quicker.
-[[nodiscard]] bool pitched(const SideShape& from, const SideShape& to, std::size_t bytes) noexcept;
 // Starts moving packed bytes [0, bytes) on a stream of the context, which must be current; does not wait. *started
-// stays false where they are not pitched().
+// stays false where the sides are not of that form, or their rows are so many and short that a kernel is quicker.
 Status start_pitched(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
                      const SideShape& to, std::size_t bytes, bool* started);
 

@@ -44,8 +44,6 @@ class Context {
   // For Fence: the default stream was found idle, and nothing can have been put on it since (base/turn.hpp).
   [[nodiscard]] bool idle() const noexcept { return idle_turn_ == Turn::number(); }
   void set_idle() noexcept { idle_turn_ = Turn::number(); }
-  // It was found idle in that turn or later: what the program had put on it before a call of that turn is done.
-  [[nodiscard]] bool idle_since(std::uint64_t turn) const noexcept { return idle_turn_ >= turn; }
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
   // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
   // current.

@@ -31,12 +31,6 @@ bool Fence::needless(const Location& where) {
   return Context::of(where, &context).ok() && context->idle();
 }
 
-bool Fence::needless_since(const Location& where, std::uint64_t turn) {
-  if (knobs().default_stream == DefaultStreamChoice::kIgnore) return true;
-  Context* context = nullptr;
-  return Context::of(where, &context).ok() && context->idle_since(turn);
-}
-
 Status Fence::set(const Location& where) {
   state_ = State::kPassed;
   if (knobs().default_stream == DefaultStreamChoice::kIgnore) return kOk;

@@ -18,8 +18,6 @@ class Fence {
  public:
   // No fence is needed now: the default stream of that context is known to be idle, or does not matter.
   [[nodiscard]] static bool needless(const Location& where);
-  // What was on it when a call of that turn began is known to be done.
-  [[nodiscard]] static bool needless_since(const Location& where, std::uint64_t turn);
   // Stands for what is on the default stream of the context of `where` now (and may come to stand for more).
   Status set(const Location& where);
   // That work is done. A device in an error state counts as done: it shows the error when work is given to it.
