@@ -26,7 +26,7 @@ class Scale:
     edge: int = 258
     random: int = 65536
     local: int = 300
-    steps: int = 50
+    steps: int = 200
     samples: tuple[str, ...] = ("--reps", "5", "--seconds", "1")
 
     def sizes(self, wanted) -> str:
