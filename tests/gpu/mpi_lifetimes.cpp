@@ -11,6 +11,7 @@
 #include "../mpi/random/plan.hpp"
 #include "memory_in_use.hpp"
 #include "mpi_memory.hpp"
+#include "variable.hpp"
 
 namespace {
 
@@ -126,8 +127,10 @@ std::uint64_t settled(std::uint64_t wanted) {
     CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (done == 0) continue;
     if (found > wanted + room) {
+      hr::test::Variable mapped("HEADRACE_CUDA_IPC_MAPPED_BYTES", MPI_T_PVAR_CLASS_LEVEL);
       check::fail(__FILE__, __LINE__,
-                  std::to_string(found) + " bytes are in use, " + std::to_string(wanted) + " were before");
+                  std::to_string(found) + " bytes are in use, " + std::to_string(wanted) +
+                      " were before; this rank has " + std::to_string(mapped.value()) + " bytes of others mapped");
     }
     return found;
   }

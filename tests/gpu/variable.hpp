@@ -1,4 +1,4 @@
-// Variable: a performance variable of the library that counts, read through MPI_T.
+// Variable: a performance variable of the library, read through MPI_T: one that counts, or a level.
 //
 // Owner: its session. Must die before MPI_Finalize.
 #pragma once
@@ -11,13 +11,13 @@ namespace hr::test {
 
 class Variable {
  public:
-  explicit Variable(const char* name) {
+  explicit Variable(const char* name, int kind = MPI_T_PVAR_CLASS_COUNTER) {
     int provided = 0, index = -1, count = 0;
     CHECK_OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-    CHECK_OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+    CHECK_OK(MPI_T_pvar_get_index(name, kind, &index));
     CHECK_OK(MPI_T_pvar_session_create(&session_));
     CHECK_OK(MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count));
-    CHECK_OK(MPI_T_pvar_start(session_, handle_));
+    if (kind == MPI_T_PVAR_CLASS_COUNTER) CHECK_OK(MPI_T_pvar_start(session_, handle_));  // a level is there always
   }
   ~Variable() {
     MPI_T_pvar_session_free(&session_);
@@ -26,6 +26,11 @@ class Variable {
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
+  unsigned long long value() {
+    unsigned long long value = 0;
+    CHECK_OK(MPI_T_pvar_read(session_, handle_, &value));
+    return value;
+  }
   // Since the last time.
   unsigned long long take() {
     unsigned long long value = 0;
