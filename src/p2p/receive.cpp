@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/short_copy.hpp"
+#include "p2p/attendance.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
@@ -184,7 +185,10 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   request.source_ = wanted.source;
   request.tag_ = wanted.tag;
   begin_receive(request);
-  wait_until([&] { return request.complete_; });
+  {
+    const Attendance attendance(request);
+    wait_until([&] { return request.complete_; });
+  }
   *completion = request.completion_;
   if (request.fence_ != nullptr) [[unlikely]]
     request.fence_.reset();

@@ -1,5 +1,6 @@
 #include "p2p/request.hpp"
 
+#include "p2p/attendance.hpp"
 #include "p2p/engine.hpp"
 
 namespace hr::p2p {
@@ -21,6 +22,7 @@ Request* completed_request(const Completion& completion) {
 }
 
 Status wait(Request& request) {
+  const Attendance attendance(request);
   wait_until([&] { return request.complete() || !request.active(); });
   return kOk;
 }

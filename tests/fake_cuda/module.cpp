@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <string>
 
 #include "state.hpp"
@@ -16,9 +17,14 @@ namespace {
 using Run = void (*)(const unsigned* shape, void** arguments, std::uint64_t (*translate)(std::uint64_t));
 using Sizes = unsigned (*)(std::size_t* sizes);
 
+// One block of a kernel whose blocks run at the same time (kernels/team.hpp).
+using RunBlock = void (*)(const unsigned* shape, unsigned index, void** arguments,
+                          std::uint64_t (*translate)(std::uint64_t));
+
 struct Function {
   Context* context;
   Run run;
+  RunBlock run_block;  // instead
   Sizes sizes;
 };
 
@@ -129,13 +135,15 @@ FAKE_API Result cuModuleGetFunction(void** function, void* handle, const char* n
   Function*& known = module->functions[name];
   if (known == nullptr) {
     const auto run = reinterpret_cast<Run>(::dlsym(module->library, ("hr_kernel_run_" + std::string(name)).c_str()));
+    const auto run_block =
+        reinterpret_cast<RunBlock>(::dlsym(module->library, ("hr_kernel_run_block_" + std::string(name)).c_str()));
     const auto sizes =
         reinterpret_cast<Sizes>(::dlsym(module->library, ("hr_kernel_sizes_" + std::string(name)).c_str()));
-    if (run == nullptr || sizes == nullptr) {
+    if ((run == nullptr && run_block == nullptr) || sizes == nullptr) {
       module->functions.erase(name);
       return kNotFound;
     }
-    known = new Function{module->context, run, sizes};
+    known = new Function{module->context, run, run_block, sizes};
     functions().insert(known);
   }
   *function = known;
@@ -156,7 +164,10 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
   }
   if (function->context != context) return kInvalidContext;
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
-  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || threads == 0 || threads > 256) return kInvalidValue;
+  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || threads == 0 ||
+      threads > (function->run_block != nullptr ? 512 : 256)) {
+    return kInvalidValue;
+  }
 
   std::size_t sizes[64];
   const unsigned count = function->sizes(sizes);
@@ -166,18 +177,34 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
     copies.emplace_back(bytes, bytes + sizes[i]);
   }
   const std::vector<unsigned> shape{grid_x, grid_y, grid_z, block_x, block_y, block_z};
-  const Run run = function->run;
-  enqueue(stream, [context, shape, run, copies = std::move(copies)]() mutable -> Result {
-    std::vector<void*> pointers;
-    for (auto& bytes : copies) pointers.push_back(bytes.data());
-    running = context;
-    try {
-      run(shape.data(), pointers.data(), translate);
-    } catch (const Illegal&) {
-      return kIllegalAddress;
-    }
-    return kSuccess;
-  });
+  enqueue(stream,
+          [context, shape, run = function->run, run_block = function->run_block,
+           copies = std::move(copies)]() mutable -> Result {
+            std::vector<void*> pointers;
+            for (auto& bytes : copies) pointers.push_back(bytes.data());
+            const auto work = [&](unsigned block) {
+              running = context;
+              try {
+                if (run_block != nullptr) {
+                  run_block(shape.data(), block, pointers.data(), translate);
+                } else {
+                  run(shape.data(), pointers.data(), translate);
+                }
+              } catch (const Illegal&) {
+                return kIllegalAddress;
+              }
+              return kSuccess;
+            };
+            if (run_block == nullptr || shape[0] == 1) return work(0);
+            std::vector<std::future<Result>> blocks;
+            for (unsigned block = 0; block < shape[0]; ++block)
+              blocks.push_back(std::async(std::launch::async, work, block));
+            Result result = kSuccess;
+            for (auto& block : blocks) {
+              if (const Result found = block.get(); found != kSuccess) result = found;
+            }
+            return result;
+          });
   return kSuccess;
 }
 

@@ -97,7 +97,9 @@ done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
 if [ "$long" = long ]; then
-  ranks mpi_lifetimes_long 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 10000 --bytes 67108864
+  ranks mpi_lifetimes_long 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 10000 --bytes 67108864 \
+    --kinds device,pool,vmm,vmm-private
+  ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
 fi
 
 # The main job.

@@ -1,16 +1,22 @@
 #include "layout/cuda/peer.hpp"
 
+#include "base/knobs.hpp"
 #include "layout/cuda/peer_side.hpp"
 #include "layout/cuda/pitched.hpp"
 
 namespace hr::layout::cuda {
 
+using mem::cuda::Attendant;
 using mem::cuda::Context;
 using mem::cuda::Current;
+using mem::cuda::DeviceAddress;
 using mem::cuda::Export;
 
 Status announce(const View& view, int process, PeerView* announced) {
   HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
+  Context* home = nullptr;
+  HR_TRY(Context::of(view.where, &home));
+  announced->slot = home->slot();
   announced->list.id = 0;
   announced->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {
@@ -34,6 +40,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   process_ = process;
+  source_slot_ = from.slot;
   std::uint64_t moved_by = 0;
   HR_TRY(map(context, process, from.data, 0, &moved_by));
   source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
@@ -45,14 +52,30 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
   return kOk;
 }
 
-Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
+bool PeerCopy::leave_to_attendant(Context& context, DeviceAddress to, std::size_t bytes) {
+  if (bytes > knobs().cuda_attend_bytes) return false;
+  if (source_slot_ == context.slot()) {
+    context.attendant().retire();  // the sender's work needs this device, too
+    return false;
+  }
+  return attended_.begin(context, to, source_.address, bytes);
+}
+
+Status PeerCopy::start_run(Context& context, DeviceAddress to, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.lane(process_, &stream));
+  HR_CUDA(context.device(), copy_async, (to, source_.address, bytes, stream), "%zu bytes from rank %d to %#zx", bytes,
+          process_, static_cast<std::size_t>(to));
+  return ticket_.record(context, stream);
+}
+
+Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
-    HR_CUDA(context.device(), copy_async, (reinterpret_cast<std::uintptr_t>(to.data()), source_.address, bytes, stream),
-            "%zu bytes from rank %d to %p", bytes, process_, static_cast<void*>(to.data()));
-    return ticket_.record(context, stream);
+    const auto target = reinterpret_cast<std::uintptr_t>(to.data());
+    return leave_to_attendant(context, target, bytes) ? kOk : start_run(context, target, bytes);
   }
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context.lane(process_, &stream));
   SideShape target;
   HR_TRY(side_of(to, context, &target));
   bool started = false;
@@ -87,7 +110,26 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
   return start(*context, to, bytes);
 }
 
+Status PeerCopy::poll_attendant(bool* done) {
+  Attendant::Answer answer = Attendant::Answer::kUnderWay;
+  HR_TRY(attended_.poll(&answer));
+  *done = answer == Attendant::Answer::kDone;
+  if (answer != Attendant::Answer::kLeft) return kOk;
+  Context* context = nullptr;
+  HR_TRY(attended_.context(&context));
+  Current current(*context);
+  HR_TRY(current.status());
+  return start_run(*context, attended_.target(), attended_.bytes());
+}
+
 Status PeerCopy::poll(bool* done) {
+  if (attended_.active()) {
+    *done = true;
+    const Status status = poll_attendant(done);
+    if (!status.ok()) *done = true;
+    if (*done) unpin();
+    return status;
+  }
   const Status status = ticket_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;

@@ -1,4 +1,5 @@
-// Copies from a view in another process straight into a view in this one: one copy or one kernel, run here.
+// Copies from a view in another process straight into a view in this one: one copy or one kernel, run here, or one that
+// is there already (mem/cuda/attendant.hpp).
 //
 // The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
 // Owner: a PeerCopy belongs to whoever started it and must stay until poll() has said that it is done (the mappings
@@ -10,6 +11,7 @@
 #include "base/status.hpp"
 #include "layout/cuda/side.hpp"
 #include "layout/view.hpp"
+#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/ticket.hpp"
 
@@ -18,6 +20,7 @@ namespace hr::layout::cuda {
 // A view for other processes. Trivially copyable. A contiguous one needs kContiguousBytes of it only.
 struct PeerView {
   mem::cuda::Export data;
+  std::uint64_t slot = 0;        // of the device that the data is on (Context::slot())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
   std::uint64_t contiguous = 1;  // 0: what follows counts
   SideShape side;
@@ -54,11 +57,16 @@ class PeerCopy {
              std::uint64_t* moved_by);
   Status prepare(mem::cuda::Context& context, const PeerView& from, int process, const View& to);
   Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
+  Status start_run(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
+  bool leave_to_attendant(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
+  Status poll_attendant(bool* done);
   void unpin() noexcept;
 
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
   SideShape source_;                      // as mapped here
   int process_ = -1;
+  std::uint64_t source_slot_ = 0;
+  mem::cuda::AttendedCopy attended_;
   mem::cuda::Ticket ticket_;
 };
 

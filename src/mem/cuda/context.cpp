@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
 
 extern "C" const unsigned char headrace_fatbin[];
@@ -55,6 +56,15 @@ std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
     least = std::min(least, ticks() - begun);
   }
   return least;
+}
+
+std::uint64_t slot_of(int device) noexcept {
+  int domain = 0, bus = 0, place = 0;
+  (void)driver().device_get_attribute(&domain, kDevicePciDomain, device);
+  (void)driver().device_get_attribute(&bus, kDevicePciBus, device);
+  (void)driver().device_get_attribute(&place, kDevicePciDevice, device);
+  return (static_cast<std::uint64_t>(domain) << 16) | (static_cast<std::uint64_t>(bus) << 8) |
+         static_cast<std::uint64_t>(place);
 }
 
 }  // namespace
@@ -134,6 +144,9 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
   contexts.push_back(std::move(made));
   return kOk;
 }
+
+Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
+    : handle_(handle), id_(id), device_(device), slot_(slot_of(device)) {}
 
 Context::~Context() = default;
 
@@ -254,6 +267,11 @@ Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
   return nullptr;
 }
 
+Attendant& Context::attendant() {
+  if (attendant_ == nullptr) attendant_ = std::make_unique<Attendant>(*this);
+  return *attendant_;
+}
+
 Status Context::take_event(EventHandle* event) {
   if (free_events_.empty()) {
     HR_CUDA(device_, event_create, (event, kEventDisableTiming), "for transfers");
@@ -277,6 +295,7 @@ void Context::release() noexcept {
   const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
   if (entered) {
     // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
+    if (attendant_ != nullptr) attendant_->release();
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
     for (const EventHandle event : free_events_) (void)driver().event_destroy(event);

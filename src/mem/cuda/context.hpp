@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,8 @@
 #include "mem/mem.hpp"
 
 namespace hr::mem::cuda {
+
+class Attendant;
 
 class Context {
  public:
@@ -33,6 +36,8 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
+  // The slot of the machine that the device is in: the same number in every process, whatever devices each sees.
+  [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
@@ -51,6 +56,9 @@ class Context {
   [[nodiscard]] bool fence_passed(std::uint32_t number);
   // The context if it is still there.
   static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
+
+  // Of this context, made at first use.
+  [[nodiscard]] Attendant& attendant();
 
   // An event from the context's free list, and back to it (if the context is still there). For Ticket.
   Status take_event(EventHandle* event);
@@ -87,7 +95,7 @@ class Context {
     std::size_t bytes = 0;
   };
 
-  Context(ContextHandle handle, std::uint64_t id, int device) noexcept : handle_(handle), id_(id), device_(device) {}
+  Context(ContextHandle handle, std::uint64_t id, int device) noexcept;
   static Status open(ContextHandle handle, int device, Context** context);
   static Context* retained_primary(int device) noexcept;
   Status load_module();
@@ -98,6 +106,7 @@ class Context {
   std::uint64_t id_;
   int device_;
   int multiprocessors_ = 1;
+  std::uint64_t slot_;
   bool primary_retained_ = false;
   StreamHandle stream_ = nullptr;
   EventHandle event_ = nullptr;
@@ -113,6 +122,7 @@ class Context {
   std::uint32_t looks_at_fence_ = 0;
   std::uint64_t idle_turn_ = 0;
   std::uint64_t alive_turn_ = 0;  // was there in this turn
+  std::unique_ptr<Attendant> attendant_;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;

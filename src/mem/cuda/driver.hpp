@@ -56,9 +56,13 @@ inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address says it
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
+inline constexpr int kDevicePciBus = 33;
+inline constexpr int kDevicePciDevice = 34;
+inline constexpr int kDevicePciDomain = 50;
 inline constexpr int kDeviceConcurrentManagedAccess = 89;
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
+inline constexpr unsigned kStreamNonBlocking = 1;
 // Before the waiting parts of the program's kernels; the driver takes the least that the device knows.
 inline constexpr int kHighestPriority = -100;
 inline constexpr unsigned kEventDisableTiming = 2;

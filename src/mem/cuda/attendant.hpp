@@ -1,0 +1,118 @@
+// Attendant: a kernel that waits on a device for short copies to make (kernels/attend.cu), and the desk over which it
+// gets them. A copy engine takes 7 us and more from the call to the answer, an attendant that is there 3.5
+// (docs/adr/0012-attendants.md).
+//
+// It comes for a visit: called while the process waits for messages, gone by itself when it has had no order for a
+// while (25 us: what the program asks of its device meanwhile, to free memory say, may take so much longer). Orders are
+// only given to one that is known to run, and one that has left says so: then its orders have not been carried out, and
+// whoever gave them makes the copies otherwise.
+//
+// Order: it runs on a stream of its own that nothing waits for. So orders are given only while the default stream is
+// idle, and what is done is visible to everybody.
+// Owner: its Context; a page of pinned memory, 256 bytes of device memory and a stream, from the first call on.
+// Threads: library lock. Nothing here waits for the device, but release().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+
+#include "base/status.hpp"
+#include "mem/cuda/driver.hpp"
+
+namespace hr::kernels {
+struct AttendDesk;
+}
+
+namespace hr::mem::cuda {
+
+class Context;
+
+class Attendant {
+ public:
+  // What it copies at most in one order.
+  static constexpr std::size_t kLargest = std::size_t{1} << 20;
+
+  enum class Answer : std::uint8_t { kUnderWay, kDone, kLeft };
+
+  explicit Attendant(Context& context) noexcept : context_(context) {}
+  Attendant(const Attendant&) = delete;
+  Attendant& operator=(const Attendant&) = delete;
+
+  // Calls it for a visit, for copies of up to `bytes`, if it is not there. Nothing happens where it has come in vain
+  // lately (then now and again only), still has orders of the last visit or is on its way to it, or cannot come: no
+  // kernels, no memory, a device in an error state. The context must be current.
+  void call(std::size_t bytes);
+  // False: a call would not change anything.
+  [[nodiscard]] bool to_be_called(std::size_t bytes) const;
+  void send_away();
+  // Never again: others need the device to get on while this process waits.
+  void retire() noexcept { retired_ = true; }
+
+  // It can be given a copy of that size now; it will be, so soon that it is worth waiting for.
+  [[nodiscard]] bool here(std::size_t bytes);
+  [[nodiscard]] bool awaited(std::size_t bytes) const;
+  // False where it has as many orders as it can keep. `bytes` > 0.
+  bool give(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* order);
+  // To be asked until the answer is not kUnderWay; an error of the device counts as the end of the order.
+  Status look(std::uint32_t order, Answer* answer);
+
+  // The context must be current. Waits until it has left.
+  void release() noexcept;
+
+ private:
+  bool prepare();
+  bool fails(Status* status);
+  void write_order(DeviceAddress target, DeviceAddress source, std::size_t bytes);
+  [[nodiscard]] bool done(std::uint32_t number) const;
+  [[nodiscard]] bool come();
+  [[nodiscard]] bool leaves() const;  // its first block has left: it takes no orders
+  [[nodiscard]] bool left() const;    // all have
+
+  Context& context_;
+  enum class State : std::uint8_t { kNew, kReady, kImpossible } state_ = State::kNew;
+  bool retired_ = false;
+  bool called_ = false;   // and not sent away; may have left by itself
+  bool arrived_ = false;  // all blocks of the visit have been seen
+  kernels::AttendDesk* desk_ = nullptr;
+  DeviceAddress relay_ = 0;
+  StreamHandle stream_ = nullptr;
+  std::uint32_t visit_ = 0;
+  std::uint32_t blocks_ = 0;
+  std::uint32_t next_ = 1;   // number of the next order
+  std::uint32_t first_ = 1;  // of this visit
+  double called_at_ = 0;
+  unsigned in_vain_ = 0;  // visits in a row without an order
+  unsigned skips_ = 0;    // calls that are not followed
+  std::minstd_rand random_;
+  unsigned under_way_ = 0;  // orders that nobody has heard the end of
+  unsigned looks_ = 0;
+};
+
+// A copy given to the attendant of a context; kept by who gave it until poll() says what became of it.
+class AttendedCopy {
+ public:
+  enum class State : std::uint8_t { kNone, kAwaits, kGiven };
+
+  // Takes the copy over if the attendant of the context is there, or will be soon. `bytes` > 0.
+  bool begin(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes);
+  [[nodiscard]] bool active() const noexcept { return state_ != State::kNone; }
+  // kLeft: the copy has not been made, and the caller makes it.
+  Status poll(Attendant::Answer* answer);
+
+  // The one that it was given to, if that is still there.
+  Status context(Context** context) const;
+  [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  State state_ = State::kNone;
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  std::uint32_t order_ = 0;
+  DeviceAddress target_ = 0;
+  DeviceAddress source_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hr::mem::cuda
