@@ -2,7 +2,8 @@
 //
 // The copy is cut into granules. One word in memory that both reach counts those that are claimed; the receiver claims
 // from the front, the sender from the back, each as much as half of what is left, so that they meet wherever their
-// speeds let them. A process that does something else claims nothing and costs nothing.
+// speeds let them; what is too little to be worth two system calls goes to one of them. A process that does something
+// else claims nothing and costs nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). Who comes for a copy that is over, its word in use for the
 // next one, finds another generation and claims nothing.
@@ -19,17 +20,18 @@ namespace hr::p2p {
 
 class Claims {
  public:
-  static constexpr std::size_t kGranule = 16384;
-  static constexpr std::uint32_t kMost = 32;  // granules of one claim: nobody waits longer for a part that is under way
+  static constexpr std::size_t kGranule = 8192;
+  static constexpr std::uint32_t kMost = 64;  // granules of one claim: nobody waits longer for a part that is under way
+  static constexpr std::uint32_t kWorthHalving = 16;  // granules that are left after the first claim
 
   Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept
-      : word_(word), generation_(generation), bytes_(bytes), granules_(granules_of(bytes)) {}
+      : word_(&word), generation_(generation), bytes_(bytes), granules_(granules_of(bytes)) {}
 
   static std::uint32_t granules_of(std::size_t bytes) noexcept {
     return static_cast<std::uint32_t>((bytes + kGranule - 1) / kGranule);
   }
   // By the owner, before anybody is told.
-  void open() noexcept { word_.store(std::uint64_t{generation_} << 32, std::memory_order_relaxed); }
+  void open() noexcept { word_->store(std::uint64_t{generation_} << 32, std::memory_order_relaxed); }
 
   struct Part {
     std::size_t begin = 0;
@@ -48,21 +50,26 @@ class Claims {
     return {claimed == 0 ? end : (granules_ - own_) * kGranule, claimed == 0 ? 0 : end - (granules_ - own_) * kGranule};
   }
 
-  // Bytes of the front, once from_front() has found nothing left: the rest is the other's.
+  // Bytes that this side has claimed; once it has found nothing left, the rest is the other's.
   [[nodiscard]] std::size_t front_bytes() const noexcept { return std::min(own_ * kGranule, bytes_); }
+  [[nodiscard]] std::size_t back_bytes() const noexcept {
+    return bytes_ - std::min((granules_ - own_) * kGranule, bytes_);
+  }
 
  private:
   std::uint32_t claim() noexcept {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_->load(std::memory_order_relaxed);
     for (;;) {
       const auto claimed = static_cast<std::uint32_t>(seen);
       if (seen >> 32 != generation_ || claimed >= granules_) return 0;
-      const std::uint32_t wanted = std::clamp((granules_ - claimed) / 2, 1U, kMost);
-      if (word_.compare_exchange_weak(seen, seen + wanted, std::memory_order_relaxed)) return wanted;
+      const std::uint32_t left = granules_ - claimed;
+      const bool halves = left >= kWorthHalving || (claimed == 0 && left > 1);
+      const std::uint32_t wanted = std::min(halves ? left / 2 : left, kMost);
+      if (word_->compare_exchange_weak(seen, seen + wanted, std::memory_order_relaxed)) return wanted;
     }
   }
 
-  std::atomic<std::uint64_t>& word_;
+  std::atomic<std::uint64_t>* word_;
   std::uint32_t generation_;
   std::size_t bytes_;
   std::uint32_t granules_;

@@ -50,6 +50,9 @@ struct Engine {
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
   std::span<transport::Transport* const> transports;  // those that progress
   transport::Transport* sleeper = nullptr;            // the transport that can sleep, if any
+  // Messages that this process and their other sides copy together (shared_copy.hpp), as far as it has not begun.
+  IntrusiveList<Request, &Request::link_> to_read;
+  IntrusiveList<Request, &Request::link_> to_write;
   Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request lone_receive;

@@ -7,7 +7,8 @@ namespace hr::p2p {
 Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) {
   for (transport::Transport* each : transport::active()) {
     if (each->reaches(proc) && each->caps(proc).remote_read) {
-      return each->read_remote(proc, remote_address, local, bytes);
+      const transport::RemotePart part{remote_address, static_cast<std::byte*>(local), bytes};
+      return each->read_remote(proc, {&part, 1});
     }
   }
   return fail(Errc::kUnsupportedOperation, "no transport reads the memory of rank %d", proc);

@@ -7,6 +7,7 @@
 
 #include "base/knobs.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -70,6 +71,10 @@ bool poll() {
   for (transport::Transport* each : state->transports) moved |= each->progress();
   if (!state->busy.empty()) [[unlikely]]
     moved |= flush_busy(*state);
+  if (!state->to_read.empty() || !state->to_write.empty()) [[unlikely]] {
+    shared_copy::advance();
+    moved = true;
+  }
   if (!hooks.empty()) [[unlikely]]
     moved |= run_hooks();
   return moved;

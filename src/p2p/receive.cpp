@@ -90,6 +90,7 @@ void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload)
   wire::Cts cts;
   std::memcpy(&cts, payload, sizeof cts);
   Request& send = request_of(sender_cookie);
+  shared_copy::withdraw(send);
   const auto way = static_cast<std::uint8_t>(cts.way);
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
@@ -144,7 +145,7 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
     case Kind::kShare:
       return shared_copy::help(from, request_of(header.words[2]), payload);
     case Kind::kShared:
-      return shared_copy::helped(from, request_of(header.words[2]), wire::way(header) != 0);
+      return shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
     case Kind::kDone:
       return shared_copy::released(request_of(header.words[2]));
     case Kind::kSyncAck:

@@ -113,19 +113,21 @@ class Request final : public Object {
   std::uint64_t peer_address_ = 0;  // receive: of the data in the sender's memory, where it is read there
   std::size_t offset_ = 0;          // bytes of the packed form done
   std::size_t total_ = 0;           // bytes to move
-  double started_ = 0;              // a stream that is timed: when its first piece came
   std::uint64_t sequence_ = 0;      // receives: order of posting
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   Phase phase_ = Phase::kIdle;
   bool synchronous_ = false;
+  enum class Timing : std::uint8_t { kNone, kRead, kStream };
+  Timing timing_ = Timing::kNone;  // p2p/single_copy: what a receive that is under way counts for
   // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
   std::uint8_t word_ = 0;
+  std::uint32_t generation_ = 0;
   bool unreadable_ = false;
   bool read_again_ = false;
   // Device memory: what the program had put on its default stream before the call. Null: not looked at.
   std::shared_ptr<mem::cuda::Fence> fence_;
   bool engine_reference_ = false;  // the engine holds a reference until completion
-  Link link_;                      // posted queue, or the peer's queue of sends
+  Link link_;                      // posted queue, the engine's copies, or the peer's queue of sends
 };
 
 }  // namespace hr::p2p

@@ -1,13 +1,16 @@
-// Shared copy: the sender of a long message helps the receiver that reads its memory, by writing the back of the
-// message into the receiver's buffer meanwhile. Two cores move what one moved.
+// Shared copy: sender and receiver of a long message copy it together, the one writing into the receiver's buffer, the
+// other reading the sender's. Two cores move what one moved.
 //
-// The receiver tells the sender where its buffer is (kShare) and reads from the front, part by part, until all parts
-// are claimed (claims.hpp). A sender that is within MPI claims parts of the back, writes them and says so (kShared);
-// one that computes finds everything claimed when it comes, and the receiver has read all by itself. The receiver
-// answers kDone, as it does when it reads alone; a sender's writing is over by then, as it works on kShare at once.
-// What the system does not let the sender write, the receiver reads, and answers a second kDone. What turns out not to
-// be readable after all comes as a stream. Owner: process-wide; the receive owns its word until kShared. Threads:
-// library lock.
+// The receiver tells the sender where its buffer is (kShare). Either side keeps what it is to copy in a list, and in
+// each round of progress takes the first few, claims parts of each (claims.hpp), the receiver from the front, the
+// sender from the back, and moves them by one system call, until nothing of them is left to be claimed. Both so have
+// their halves of every message, and their halves of the buffers in their caches; one of them copies all where the
+// other computes.
+//
+// The sender says how much it has written (kShared); the receiver answers kDone once it reads no more, if it read
+// anything: a sender that wrote all knows by itself that it is done. What the system does not let the sender write, the
+// receiver reads, and answers a second kDone. What turns out not to be readable after all comes as a stream.
+// Owner: process-wide; the receive owns its word until all is claimed. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
@@ -15,18 +18,19 @@
 
 namespace hr::p2p::shared_copy {
 
-// From this size on a message is worth the call for help.
-inline constexpr std::size_t kLeast = 32768;
-
-// Reads the data of an announced message, with the sender's help where it pays; the receive ends now or at kShared.
+// Copies the data of an announced message: by itself, before this returns, or with the sender, in rounds of progress.
 // MPI_ERR_UNSUPPORTED_OPERATION: the system does not let us, nothing has been moved and nobody been told.
 Status begin(const Announcement& announced, Request& receive);
+// A round: copies what there is to be read and written; there is something.
+void advance();
 
 // Sender: kShare has come.
 void help(int from, Request& send, const std::byte* payload);
-// Receiver: kShared has come; the sender has written what it claimed, or could not.
-void helped(int from, Request& receive, bool failed);
+// Receiver: kShared has come; the sender has written what it claimed, so many bytes, or could not.
+void helped(int from, Request& receive, std::size_t bytes, bool failed);
 // Sender: kDone has come.
 void released(Request& send);
+// Sender: kCts has come in place of kDone.
+void withdraw(Request& send);
 
 }  // namespace hr::p2p::shared_copy

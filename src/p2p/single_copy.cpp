@@ -1,8 +1,10 @@
 #include "p2p/single_copy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+#include <limits>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
@@ -14,66 +16,88 @@ namespace hr::p2p {
 namespace single_copy {
 namespace {
 
-constexpr int kTrials = 4;
-// Seconds that stand for "not this way", and for a stream that is not known.
+// A trial: so many messages, or so many bytes (of which a ring holds as many).
+constexpr int kTrialMessages = 8;
+constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
+constexpr int kFirstTrials = 2;  // of each way
+constexpr std::uint64_t kFirstRetry = 512;
+// Seconds that stand for "not this way"; a stream's cost lies between that and nothing (stream.cpp).
 constexpr double kSlow = 1.0;
-constexpr double kUnknown = 0.5;
 // A stream must be faster by this to be preferred: it needs the sender all the while, which may be computing.
 constexpr double kStreamGain = 0.8;
 
-// Seconds a byte, and how often it was tried.
-struct Rate {
-  double seconds_per_byte = 0;
-  int tried = 0;
-  // The best seen: for what is tried seldom, the first times in memory that nobody has touched yet.
-  void add_best(double seconds, std::size_t bytes) {
-    const double rate = seconds / static_cast<double>(bytes);
-    if (tried == 0 || rate < seconds_per_byte) seconds_per_byte = rate;
-    ++tried;
+// One of the two ways. It counts by the better one of its last two trials: a process may lose its core in one.
+class Way {
+ public:
+  // True when that was a trial.
+  bool add(std::uint64_t time, std::size_t bytes) {
+    time_ += time;
+    bytes_ += bytes;
+    if (++messages_ < kTrialMessages && bytes_ < kTrialBytes) return false;
+    before_ = std::exchange(last_, static_cast<double>(time_) / static_cast<double>(bytes_));
+    time_ = 0;
+    bytes_ = 0;
+    messages_ = 0;
+    ++trials_;
+    return true;
   }
-  // What it takes of late: a good time now and then is no reason.
-  void add_recent(double seconds, std::size_t bytes) {
-    const double rate = seconds / static_cast<double>(bytes);
-    seconds_per_byte = tried == 0 ? rate : 0.75 * seconds_per_byte + 0.25 * rate;
-    ++tried;
-  }
-  [[nodiscard]] double seconds(std::size_t bytes) const { return seconds_per_byte * static_cast<double>(bytes); }
+  [[nodiscard]] double time_per_byte() const { return std::min(before_, last_); }
+  [[nodiscard]] int trials() const { return trials_; }
+
+ private:
+  double before_ = std::numeric_limits<double>::infinity();
+  double last_ = std::numeric_limits<double>::infinity();
+  std::uint64_t time_ = 0;
+  std::size_t bytes_ = 0;
+  int messages_ = 0;
+  int trials_ = 0;
 };
 
 struct SizeClass {
-  Rate read;
-  Rate stream;
+  Way read;
+  Way stream;
+  bool reads = true;  // what is done now
+  bool trial_over = false;
   std::uint64_t transfers = 0;
-  [[nodiscard]] bool measuring() const {
-    return read.tried < kTrials || stream.tried < kTrials || std::has_single_bit(transfers);
+  std::uint64_t retry = kFirstRetry;
+
+  // After a trial, and when nothing is under way.
+  void choose() {
+    trial_over = false;
+    if (stream.trials() < kFirstTrials) {
+      reads = !reads;
+    } else if (transfers >= retry) {
+      retry *= 4;
+      reads = !reads;
+    } else {
+      reads = stream.time_per_byte() > kStreamGain * read.time_per_byte();
+    }
   }
 };
 
 std::array<SizeClass, 65> classes;
-const Request* timed = nullptr;  // the receive whose stream is being timed; one at a time
-std::size_t first_piece = 0;     // of it
-bool refused = false;            // the system does not let us read other processes
+int under_way = 0;        // messages that began and have not ended
+std::uint64_t since = 0;  // when the last one ended, or the first of them began
+bool refused = false;     // the system does not let us read other processes
 bool refusal_noted = false;
 
 SizeClass& class_of(std::size_t bytes) { return classes[static_cast<std::size_t>(std::bit_width(bytes))]; }
 
 bool eligible(const Announcement& announced, const Request& receive) {
   return announced.remote_address != 0 && receive.view_.contiguous && receive.view_.where.is_host() &&
-         receive.total_ >= knobs().single_copy_bytes;
+         receive.total_ != 0 && receive.total_ >= knobs().single_copy_bytes;
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
   if (!caps.remote_read || refused || !eligible(announced, receive)) return kCannot;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
-  const SizeClass& size_class = class_of(receive.total_);
-  // What is read meanwhile would count for the stream that is timed.
-  if (timed != nullptr) return kSlow;
-  if (size_class.measuring()) return size_class.read.tried <= size_class.stream.tried ? 0.0 : kSlow;
-  return kStreamGain * size_class.read.seconds(receive.total_);
+  SizeClass& size_class = class_of(receive.total_);
+  if (size_class.trial_over && under_way == 0) size_class.choose();
+  return size_class.reads ? 0.0 : kSlow;
 }
 
 Status begin(const Announcement& announced, Request& receive) {
-  ++class_of(receive.total_).transfers;
+  begins(announced, receive, true);
   const Status status = shared_copy::begin(announced, receive);
   if (!status.ok()) {
     refused = true;
@@ -84,39 +108,24 @@ Status begin(const Announcement& announced, Request& receive) {
 
 }  // namespace
 
-double stream_seconds(const Announcement& announced, const Request& receive) {
-  if (!eligible(announced, receive)) return kUnknown;
-  const SizeClass& size_class = class_of(receive.total_);
-  if (timed != nullptr || size_class.measuring()) return kUnknown;
-  return size_class.stream.seconds(receive.total_);
-}
-
-void stream_begins(const Announcement& announced, const Request& receive) {
+void begins(const Announcement& announced, Request& receive, bool reading) {
   if (!eligible(announced, receive)) return;
+  // One that could not be read after all comes as a stream.
+  const auto timing = reading ? Request::Timing::kRead : Request::Timing::kStream;
+  const bool begun = std::exchange(receive.timing_, timing) == Request::Timing::kNone;
+  if (begun && under_way++ == 0) since = ticks();
+}
+
+void ends(Request& receive) {
+  const Request::Timing timing = std::exchange(receive.timing_, Request::Timing::kNone);
+  if (timing == Request::Timing::kNone) return;
+  const std::uint64_t now = ticks();
   SizeClass& size_class = class_of(receive.total_);
-  if (timed == nullptr && size_class.measuring()) timed = &receive;
   ++size_class.transfers;
-}
-
-void piece_arrived(Request& receive, std::size_t bytes) {
-  if (receive.offset_ == 0) {
-    receive.started_ = now_seconds();
-    first_piece = bytes;
-  }
-  if (receive.offset_ + bytes < receive.total_) return;
-  // From piece to piece: the sender may have begun late.
-  if (const std::size_t rest = receive.total_ - first_piece; rest != 0)
-    class_of(receive.total_).stream.add_best(now_seconds() - receive.started_, rest);
-}
-
-void ends(const Request& receive) {
-  if (timed == &receive) timed = nullptr;
-}
-
-bool times(const Request& receive) { return timed == &receive; }
-
-void read_took(const Request& receive, double seconds) {
-  class_of(receive.total_).read.add_recent(seconds, receive.total_);
+  const bool read = timing == Request::Timing::kRead;
+  if ((read ? size_class.read : size_class.stream).add(now - since, receive.total_)) size_class.trial_over = true;
+  since = now;
+  --under_way;
 }
 
 }  // namespace single_copy

@@ -1,27 +1,21 @@
 // Single copy against stream: which is faster here is measured, not assumed (virtual machines pay dearly for reading
 // another process's memory, other machines gain by it).
 //
-// For each size class (a power of two) the first kTrials transfers go each way in turn; after that the faster one is
-// used, and the other one tried again after 8, 16, 32, ... transfers: the first streams find a ring whose pages nobody
-// has touched yet. A stream counts by the best time seen, reading by the last few; nothing is read while a stream is
-// timed, and a stream is timed from its first piece to its last, so that what else is under way does not count. Owner:
-// process-wide. Threads: library lock.
+// For each size class (a power of two) messages go one way for a trial, then the other way, twice; after that the
+// faster way is used, and the other one tried again after so many transfers, four times as many, and so on: the first
+// streams find a ring whose pages nobody has touched yet. A way changes when nothing is under way, so that a trial is
+// one message after another in a ping-pong and a whole window where many are in flight. What counts is the time that
+// something was under way: from a message's announcement, or from the end of the one before it, to its own end.
+// Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p::single_copy {
 
-// Modelled seconds of streaming this message; finite for every message.
-double stream_seconds(const Announcement& announced, const Request& receive);
-// A stream begins; it may be chosen to be timed.
-void stream_begins(const Announcement& announced, const Request& receive);
-// The stream of this receive is being timed: tell of each of its pieces, before it is accounted for.
-[[nodiscard]] bool times(const Request& receive);
-void piece_arrived(Request& receive, std::size_t bytes);
+// A message that could be read comes this way from now on.
+void begins(const Announcement& announced, Request& receive, bool reading);
 // Whatever happened to it, the receive ends.
-void ends(const Request& receive);
-// The data of this receive was read in so many seconds.
-void read_took(const Request& receive, double seconds);
+void ends(Request& receive);
 
 }  // namespace hr::p2p::single_copy

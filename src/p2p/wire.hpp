@@ -3,6 +3,7 @@
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
 //           receiver's cookie (64)                 Data, Piece
+//           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
 //           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready
@@ -95,8 +96,8 @@ inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};
 }
-inline transport::Header shared(std::uint64_t receiver_cookie, bool failed) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kShared) | std::uint64_t{failed} << 8, 0, receiver_cookie}};
+inline transport::Header shared(std::uint64_t receiver_cookie, std::size_t bytes, bool failed) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kShared) | std::uint64_t{failed} << 8, bytes, receiver_cookie}};
 }
 inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};

@@ -31,6 +31,13 @@ struct alignas(64) SharedWord {
   std::atomic<std::uint64_t> value;
 };
 
+// Some memory of another process, and as much of this one's.
+struct RemotePart {
+  std::uint64_t address;
+  std::byte* local;  // not written by write_remote()
+  std::size_t bytes;
+};
+
 // Called for every message that arrived. Must not call progress() or send from inside.
 using Deliver = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
 
@@ -66,13 +73,12 @@ class Transport {
   // Delivers what has arrived (a bounded number of messages). True when there was any.
   virtual bool progress() = 0;
 
-  // Copies from an address of that process into local host memory. MPI_ERR_UNSUPPORTED_OPERATION when the system
-  // does not let us (the caller falls back and does not ask again).
-  virtual Status read_remote(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) = 0;
+  // Copies from addresses of that process into local host memory, all parts together. MPI_ERR_UNSUPPORTED_OPERATION
+  // when the system does not let us (the caller falls back and does not ask again); some may have been copied then.
+  virtual Status read_remote(int proc, std::span<const RemotePart> parts) = 0;
 
-  // The other way: from local host memory to an address of that process. Errors as read_remote().
-  virtual Status write_remote(int /*proc*/, std::uint64_t /*remote_address*/, const void* /*local*/,
-                              std::size_t /*bytes*/) {
+  // The other way: from local host memory to addresses of that process. Errors as read_remote().
+  virtual Status write_remote(int /*proc*/, std::span<const RemotePart> /*parts*/) {
     return Errc::kUnsupportedOperation;
   }
 

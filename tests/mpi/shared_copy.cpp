@@ -109,6 +109,57 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
+// More one way than are copied together, and than there are words to share copies by.
+void burst(const check::Environment& mpi, unsigned seed) {
+  std::mt19937 random(seed);
+  constexpr int kMessages = 90;
+  std::vector<std::vector<unsigned char>> data(kMessages);
+  std::vector<MPI_Request> requests(kMessages);
+  for (int m = 0; m < kMessages; ++m) {
+    std::vector<unsigned char>& message = data[static_cast<std::size_t>(m)];
+    const std::size_t bytes = 16385 + random() % 150000;
+    message.assign(bytes + kGuard, 0xaa);
+    MPI_Request& request = requests[static_cast<std::size_t>(m)];
+    if (mpi.rank == 0) {
+      fill(message.data(), bytes, m);
+      CHECK_OK(MPI_Isend(message.data(), static_cast<int>(bytes), MPI_BYTE, 1, 4, MPI_COMM_WORLD, &request));
+    } else {
+      CHECK_OK(MPI_Irecv(message.data(), static_cast<int>(bytes), MPI_BYTE, 0, 4, MPI_COMM_WORLD, &request));
+    }
+  }
+  CHECK_OK(MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE));
+  if (mpi.rank == 0) {
+    for (std::vector<unsigned char>& message : data) std::memset(message.data(), 0xaa, message.size());  // ours again
+  }
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  for (int m = 0; mpi.rank == 1 && m < kMessages; ++m) {
+    const std::vector<unsigned char>& message = data[static_cast<std::size_t>(m)];
+    check_whole(message.data(), message.size() - kGuard, m);
+  }
+}
+
+// The receiver is not in MPI from the start of its receive until the sender is done: the sender needs no help.
+void receiver_is_away(const check::Environment& mpi) {
+  check::Flags sent(mpi);
+  for (int message = 1; message <= 8; ++message) {
+    const std::size_t bytes = (std::size_t{16384} << message) + 5;
+    std::vector<unsigned char> data(bytes + kGuard, 0xaa);
+    if (mpi.rank == 0) {
+      fill(data.data(), bytes, message);
+      CHECK_OK(MPI_Send(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 5, MPI_COMM_WORLD));
+      std::memset(data.data(), 0xaa, data.size());  // it is ours again
+      sent.set(message);
+    } else {
+      MPI_Request request;
+      CHECK_OK(MPI_Probe(0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Irecv(data.data(), static_cast<int>(bytes), MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request));
+      sent.await(0, message);
+      CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      check_whole(data.data(), bytes, message);
+    }
+  }
+}
+
 // The sender is not in MPI from the start of the receive to its end: the receiver needs no help.
 void sender_is_away(const check::Environment& mpi) {
   check::Flags received(mpi);
@@ -174,7 +225,11 @@ int main(int argc, char** argv) {
 
   one_by_one(mpi, 3);
   for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + round);
-  if (mode == "away") sender_is_away(mpi);
+  burst(mpi, seed);
+  if (mode == "away") {
+    sender_is_away(mpi);
+    receiver_is_away(mpi);
+  }
   if (mode == "unreadable") partly_unreadable(mpi);
   if (mode == "no_write" && mpi.rank == 0) forbid(SYS_process_vm_writev);
   if (mode == "no_read" && mpi.rank == 1) forbid(SYS_process_vm_readv);
@@ -182,7 +237,9 @@ int main(int argc, char** argv) {
     forbid(SYS_process_vm_writev);
     forbid(SYS_process_vm_readv);
   }
+  burst(mpi, seed + 1);
   one_by_one(mpi, 3);
   for (unsigned round = 0; round < 6; ++round) crossing(mpi, seed + 100 + round);
+  burst(mpi, seed + 2);
   return 0;
 }

@@ -51,8 +51,9 @@ class Self final : public Transport {
     return true;
   }
 
-  Status read_remote(int /*proc*/, std::uint64_t address, void* local, std::size_t bytes) override {
-    std::memcpy(local, reinterpret_cast<const void*>(address), bytes);
+  Status read_remote(int /*proc*/, std::span<const RemotePart> parts) override {
+    for (const RemotePart& part : parts)
+      std::memcpy(part.local, reinterpret_cast<const void*>(part.address), part.bytes);
     return kOk;
   }
 

@@ -1,15 +1,18 @@
-// Copies between the memory of this process and of another one of the node, by a system call.
+// Copies between the memory of this process and of another one of the node, by a system call: one for up to
+// kPartsTogether parts, which costs a microsecond less for each but the first.
 // Threads: any.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstddef>
-#include <cstdint>
+#include <span>
 
 #include "base/status.hpp"
+#include "transport/transport.hpp"
 
 namespace hr::transport::shm {
+
+inline constexpr std::size_t kPartsTogether = 16;
 
 struct Process {
   int rank;  // for error texts
@@ -18,7 +21,7 @@ struct Process {
 
 // MPI_ERR_UNSUPPORTED_OPERATION where the system does not let us, or there is no such memory; some may have been
 // copied.
-Status read_process(const Process& from, std::uint64_t address, void* to, std::size_t bytes);
-Status write_process(const Process& to, std::uint64_t address, const void* from, std::size_t bytes);
+Status read_process(const Process& from, std::span<const RemotePart> parts);
+Status write_process(const Process& to, std::span<const RemotePart> parts);
 
 }  // namespace hr::transport::shm

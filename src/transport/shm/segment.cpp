@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 // Shared words of one process: long receives that wait for a last part of their sender.
-constexpr std::size_t kWords = 16;
+constexpr std::size_t kWords = 64;
 
 // First bytes of the file.
 struct Head {

@@ -92,8 +92,8 @@ class Shm final : public Transport {
     notify(peer);
   }
   bool progress() override;
-  Status read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) override;
-  Status write_remote(int proc, std::uint64_t address, const void* from, std::size_t bytes) override;
+  Status read_remote(int proc, std::span<const RemotePart> parts) override;
+  Status write_remote(int proc, std::span<const RemotePart> parts) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
@@ -289,12 +289,12 @@ void Shm::sleep(double seconds) {
   if (!LibraryLock::enabled()) bell_->sleeping.store(0, std::memory_order_relaxed);
 }
 
-Status Shm::read_remote(int proc, std::uint64_t address, void* to, std::size_t bytes) {
-  return read_process({proc, pid_of(proc)}, address, to, bytes);
+Status Shm::read_remote(int proc, std::span<const RemotePart> parts) {
+  return read_process({proc, pid_of(proc)}, parts);
 }
 
-Status Shm::write_remote(int proc, std::uint64_t address, const void* from, std::size_t bytes) {
-  return write_process({proc, pid_of(proc)}, address, from, bytes);
+Status Shm::write_remote(int proc, std::span<const RemotePart> parts) {
+  return write_process({proc, pid_of(proc)}, parts);
 }
 
 Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) {
