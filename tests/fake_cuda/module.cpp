@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <latch>
 #include <string>
 
 #include "state.hpp"
@@ -91,6 +92,36 @@ std::uint64_t translate(std::uint64_t address) {
     }
   }
   return reinterpret_cast<std::uintptr_t>(alias(address));
+}
+
+// Part of a kernel, in this thread.
+template <class Part>
+Result run_in(Context* context, const Part& part) {
+  running = context;
+  try {
+    part();
+  } catch (const Illegal&) {
+    return kIllegalAddress;
+  }
+  return kSuccess;
+}
+
+// All blocks, each in a thread. Those of a device begin together: the first one, once all others have.
+Result run_together(Context* context, RunBlock run_block, const unsigned* shape, void** arguments) {
+  std::latch begun(shape[0] - 1);
+  const auto run_one = [&](unsigned block) {
+    block == 0 ? begun.wait() : begun.count_down();
+    return run_in(context, [&] { run_block(shape, block, arguments, translate); });
+  };
+  std::vector<std::future<Result>> others;
+  for (unsigned block = 1; block < shape[0]; ++block) {
+    others.push_back(std::async(std::launch::async, run_one, block));
+  }
+  Result result = run_one(0);
+  for (auto& other : others) {
+    if (const Result found = other.get(); found != kSuccess) result = found;
+  }
+  return result;
 }
 
 }  // namespace
@@ -182,28 +213,8 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
            copies = std::move(copies)]() mutable -> Result {
             std::vector<void*> pointers;
             for (auto& bytes : copies) pointers.push_back(bytes.data());
-            const auto work = [&](unsigned block) {
-              running = context;
-              try {
-                if (run_block != nullptr) {
-                  run_block(shape.data(), block, pointers.data(), translate);
-                } else {
-                  run(shape.data(), pointers.data(), translate);
-                }
-              } catch (const Illegal&) {
-                return kIllegalAddress;
-              }
-              return kSuccess;
-            };
-            if (run_block == nullptr || shape[0] == 1) return work(0);
-            std::vector<std::future<Result>> blocks;
-            for (unsigned block = 0; block < shape[0]; ++block)
-              blocks.push_back(std::async(std::launch::async, work, block));
-            Result result = kSuccess;
-            for (auto& block : blocks) {
-              if (const Result found = block.get(); found != kSuccess) result = found;
-            }
-            return result;
+            if (run_block != nullptr) return run_together(context, run_block, shape.data(), pointers.data());
+            return run_in(context, [&] { run(shape.data(), pointers.data(), translate); });
           });
   return kSuccess;
 }

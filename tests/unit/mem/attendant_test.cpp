@@ -52,8 +52,7 @@ class Attendants : public test::GpuTest {
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !attendant().here(bytes);) {
       ASSERT_LT(Clock::now(), end) << "it does not come";
-      if (attendant().awaited(bytes)) continue;
-      attendant().send_away();
+      if (!attendant().to_be_called(bytes)) continue;
       const Current current(*context_);
       attendant().call(bytes);
     }
