@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 #include "common/check.hpp"
@@ -11,9 +12,14 @@
 
 namespace hr::test {
 
-// Takes the device of this rank on its node; false where there is none (the program then says so and ends well).
+// Takes the device of this rank on its node; false where there is none, which process 0 says: the program ends well.
 inline bool select_device() {
-  if (!gpu::available()) return false;
+  if (!gpu::available()) {
+    int rank = 0;
+    CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    if (rank == 0) std::printf("skipped: no CUDA device\n");
+    return false;
+  }
   MPI_Comm node = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   int rank = 0;

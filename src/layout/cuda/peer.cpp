@@ -124,7 +124,6 @@ Status PeerCopy::poll_attendant(bool* done) {
 
 Status PeerCopy::poll(bool* done) {
   if (attended_.active()) {
-    *done = true;
     const Status status = poll_attendant(done);
     if (!status.ok()) *done = true;
     if (*done) unpin();

@@ -43,10 +43,7 @@ std::uint32_t blocks_for(std::size_t bytes) {
 
 // The context must be current.
 bool default_stream_idle(Context& context) {
-  if (context.idle() || knobs().default_stream == DefaultStreamChoice::kIgnore) return true;
-  if (driver().stream_query(legacy_stream()) != kSuccess) return false;
-  context.set_idle();
-  return true;
+  return knobs().default_stream == DefaultStreamChoice::kIgnore || context.query_default_stream() == kSuccess;
 }
 
 // Numbers go round.

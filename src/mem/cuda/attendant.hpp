@@ -92,8 +92,6 @@ class Attendant {
 // A copy given to the attendant of a context; kept by who gave it until poll() says what became of it.
 class AttendedCopy {
  public:
-  enum class State : std::uint8_t { kNone, kAwaits, kGiven };
-
   // Takes the copy over if the attendant of the context is there, or will be soon. `bytes` > 0.
   bool begin(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool active() const noexcept { return state_ != State::kNone; }
@@ -106,7 +104,7 @@ class AttendedCopy {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  State state_ = State::kNone;
+  enum class State : std::uint8_t { kNone, kAwaits, kGiven } state_ = State::kNone;
   ContextHandle context_ = nullptr;
   std::uint64_t id_ = 0;
   std::uint32_t order_ = 0;

@@ -222,6 +222,13 @@ Status Context::lane(int key, StreamHandle* stream) {
   return kOk;
 }
 
+Result Context::query_default_stream() {
+  if (idle()) return kSuccess;
+  const Result result = driver().stream_query(legacy_stream());
+  if (result == kSuccess) idle_turn_ = Turn::number();
+  return result;
+}
+
 bool Context::prepare_fences() {
   if (fence_word_ != nullptr) return true;
   if (driver().stream_write_value == nullptr) return false;

@@ -46,9 +46,10 @@ class Context {
   static constexpr int kLanes = 2;
   Status lane(int key, StreamHandle* stream);
 
-  // For Fence: the default stream was found idle, and nothing can have been put on it since (base/turn.hpp).
+  // The default stream was found idle, and nothing can have been put on it since (base/turn.hpp).
   [[nodiscard]] bool idle() const noexcept { return idle_turn_ == Turn::number(); }
-  void set_idle() noexcept { idle_turn_ = Turn::number(); }
+  // Asks it, where that is not known. The context must be current.
+  [[nodiscard]] Result query_default_stream();
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
   // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
   // current.

@@ -15,10 +15,7 @@ Fence::State Fence::look(Context& context) {
   if (context.idle()) return State::kPassed;
   const Current current(context);
   if (!current.status().ok()) return State::kPassed;
-  if (const Result result = driver().stream_query(legacy_stream()); result != kNotReady) {
-    if (result == kSuccess) context.set_idle();
-    return State::kPassed;
-  }
+  if (context.query_default_stream() != kNotReady) return State::kPassed;
   if (now_seconds() < asking_until_) return State::kAsking;
   bool written = false;
   if (!context.set_fence(&written, &number_).ok() || !written) return State::kPassed;
