@@ -20,10 +20,22 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call);
 }
 
+// The same of data that do not lie beside the flag: their lines are handed over, and those of the next operation's
+// cell, which are likely to be as many, come back while others read this one.
+void publish_room(const Call& call, std::size_t bytes) noexcept;
+inline void publish_data(const Call& call, std::size_t bytes) noexcept {
+  own_cell(call).bytes = bytes;
+  if (bytes <= kInlineBytes) {
+    publish(call);
+  } else {
+    publish_room(call, bytes);
+  }
+}
+
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
   HR_TRY(pack_in(data, 0, data.packed, own_cell(call).data(data.packed)));
-  publish(call, data.packed);
+  publish_data(call, data.packed);
   return kOk;
 }
 

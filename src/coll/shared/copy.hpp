@@ -1,28 +1,21 @@
-// Copies into memory that another core has read last. Its lines must first be taken back from there, one round trip
-// each. On Intel's processors asking for them ahead of the stores keeps many on their way at once (20 % more bandwidth
-// between two cores); AMD's take whole lines without their data when the library copies by `rep movsb`, which asking
-// would spoil (half the bandwidth).
+// Copies into memory that another core has read last: its lines are asked for ahead of the stores, which keeps many on
+// their way at once (20 % more bandwidth between two cores of an Intel processor; base/cache_lines.hpp).
 #pragma once
 
 #include <cstring>
 
+#include "base/cache_lines.hpp"
 #include "coll/messages.hpp"
 
 namespace hr::coll::shared {
 
 inline void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-#if defined(__x86_64__)
-  constexpr std::size_t kAhead = 4096;
-  constexpr std::size_t kCacheLine = 64;
-  const bool ask = __builtin_cpu_is("intel") != 0;
-  while (ask && bytes >= kAhead) {
-    for (std::size_t line = 0; line < kAhead; line += kCacheLine) asm volatile("prefetchw %0" : : "m"(to[line]));
-    std::memcpy(to, from, kAhead);
-    to += kAhead;
-    from += kAhead;
-    bytes -= kAhead;
+  for (const bool ask = takes_back(); ask && bytes >= kTakeBackBytes; bytes -= kTakeBackBytes) {
+    take_back(to, kTakeBackBytes);
+    std::memcpy(to, from, kTakeBackBytes);
+    to += kTakeBackBytes;
+    from += kTakeBackBytes;
   }
-#endif
   std::memcpy(to, from, bytes);
 }
 

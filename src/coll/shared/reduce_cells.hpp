@@ -20,7 +20,7 @@ namespace hr::coll::shared {
 // The contribution, for all to read.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));
-  publish(call);
+  publish_data(call, own_cell(call).bytes);
   return kOk;
 }
 

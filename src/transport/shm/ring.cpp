@@ -1,5 +1,7 @@
 #include "transport/shm/ring.hpp"
 
+#include <algorithm>
+
 namespace hr::transport::shm {
 namespace {
 
@@ -43,9 +45,31 @@ std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
   std::byte* slot = reserve(bytes);
   if (slot == nullptr) return false;
-  if (bytes != 0) std::memcpy(slot, payload, bytes);
+  if (awaited(bytes) && bytes >= 2 * kPiece) {
+    copy_in_pieces(slot, static_cast<const std::byte*>(payload), bytes);
+  } else if (bytes != 0) {
+    std::memcpy(slot, payload, bytes);
+  }
   commit(header);
   return true;
+}
+
+void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept {
+  constexpr std::size_t kMostPieces = (1U << (32 - kLapBits)) - 1;
+  Cell& cell = memory_->cells[next_cell_ % kCells];
+  write_place(cell);
+  const std::uint32_t lap = lap_of(next_cell_);
+  const std::size_t pieces = std::min((bytes - 1) / kPiece, kMostPieces);
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    std::memcpy(slot + piece * kPiece, payload + piece * kPiece, kPiece);
+    cell.sequence.store(lap | static_cast<std::uint32_t>(piece + 1) << kLapBits, std::memory_order_release);
+  }
+  std::memcpy(slot + pieces * kPiece, payload + pieces * kPiece, bytes - pieces * kPiece);
+}
+
+void Producer::write_place(Cell& cell) const noexcept {
+  const Place place{reserved_at_, reserved_at_ % payload_bytes_};
+  std::memcpy(cell.data, &place, sizeof place);
 }
 
 std::byte* Producer::reserve(std::size_t bytes) noexcept {
@@ -59,11 +83,20 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
-    const Place place{reserved_at_, reserved_at_ % payload_bytes_};
-    std::memcpy(cell.data, &place, sizeof place);
+    write_place(cell);
+    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_at_ % payload_bytes_, reserved_bytes_);
     next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
   }
   publish(cell, header, reserved_bytes_);
+}
+
+void Producer::prepare(std::size_t bytes) noexcept {
+  own_turn_ = true;
+  bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
+  take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
+  if (bytes <= kInlineBytes) return;
+  const std::uint64_t where = place(next_byte_, round_up(bytes, kLine), payload_bytes_) % payload_bytes_;
+  if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 
 void Consumer::take_long(int from, Deliver deliver) {
@@ -73,6 +106,15 @@ void Consumer::take_long(int from, Deliver deliver) {
   std::memcpy(&place, cell.data, sizeof place);
   deliver(from, cell.header, memory_->payload() + place.where, bytes);
   memory_->bytes_consumed.store(place.at + round_up(bytes, kLine), std::memory_order_release);
+  fetched_pieces_ = 0;
+}
+
+void Consumer::fetch_pieces(std::uint32_t pieces) noexcept {
+  Place place;
+  std::memcpy(&place, cell_->data, sizeof place);
+  const std::byte* const payload = memory_->payload() + place.where;
+  for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kLine) __builtin_prefetch(payload + at);
+  fetched_pieces_ = pieces;
 }
 
 }  // namespace hr::transport::shm

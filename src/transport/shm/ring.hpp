@@ -9,6 +9,10 @@
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
 // says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
 //
+// Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
+// with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of kPiece bytes are
+// written, so that the reader fetches them meanwhile.
+//
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
 // when it believes the ring full.
@@ -20,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/cache_lines.hpp"
 #include "base/short_copy.hpp"
 #include "transport/transport.hpp"
 
@@ -28,14 +33,25 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kLine = 64;
+inline constexpr unsigned kLapBits = 28;  // of a sequence
+inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
+// A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: shorter pieces take
+// longer than the message as a whole.
+inline constexpr std::size_t kPiece = 3072;
 
 struct alignas(2 * kLine) Cell {
+  // Lap; as long as the message is not whole, above kLapBits the number of pieces written.
   std::atomic<std::uint32_t> sequence;
   std::uint32_t bytes;
   Header header;
   std::byte data[kInlineBytes];
 };
 static_assert(sizeof(Cell) == 2 * kLine);
+
+// Bytes of the lines of a cell that a message of this length touches.
+constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
+  return payload > kLine - offsetof(Cell, data) && payload <= kInlineBytes ? sizeof(Cell) : kLine;
+}
 
 // In the data of a cell whose payload lies in the byte ring.
 struct Place {
@@ -55,6 +71,11 @@ struct RingMemory {
 
 // Bytes of shared memory of one ring with this much payload space, a multiple of the page size.
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
+
+// Laps count from 1: zero, the content of fresh memory, is none until they have all been used.
+constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept {
+  return static_cast<std::uint32_t>(cell / kCells + 1) & kLapMask;
+}
 
 class Producer {
  public:
@@ -76,6 +97,12 @@ class Producer {
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
+  // A message of `bytes` came from the process that reads this ring: if the last one there was of that kind, it may
+  // wait for the next.
+  void take_turn(std::size_t bytes) noexcept {
+    if (!own_turn_) prepare(bytes);
+  }
+
   // How many bytes of the byte ring need memory before the last message refused can go; 0: it was something else.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
@@ -90,8 +117,6 @@ class Producer {
   }
 
  private:
-  // Laps count from 1: zero, the content of fresh memory, is never a ready sequence.
-  static constexpr std::uint32_t lap_of(std::uint64_t cell) { return static_cast<std::uint32_t>(cell / kCells + 1); }
   bool cell_free() noexcept {
     if (next_cell_ - cells_consumed_ < kCells) [[likely]]
       return true;
@@ -103,7 +128,14 @@ class Producer {
     cell.header = header;
     cell.sequence.store(lap_of(next_cell_), std::memory_order_release);
     ++next_cell_;
+    own_turn_ = false;
+    turn_bytes_ = cell.bytes;
   }
+  void prepare(std::size_t bytes) noexcept;
+  [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
+  // Into the cell of the last reservation.
+  void write_place(Cell& cell) const noexcept;
+  void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
   // Of any length, from the start.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
   // Start of a free run in the byte ring (absolute position), or kNone.
@@ -115,6 +147,8 @@ class Producer {
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
+  bool own_turn_ = false;         // something came from the reader since the last message
+  std::uint32_t turn_bytes_ = 0;  // of the last message; in the own turn, as much of the next as was asked for
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
   std::uint64_t cells_consumed_ = 0;  // last seen
@@ -128,9 +162,15 @@ class Consumer {
   Consumer() noexcept = default;
   explicit Consumer(RingMemory* memory) noexcept : memory_(memory), cell_(&memory->cells[0]) {}
 
-  [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
-  // Hands the ready message to `deliver` and frees its space.
-  void take(int from, Deliver deliver) {
+  [[nodiscard]] bool ready() noexcept {
+    const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
+    if (sequence == lap_) return true;
+    if ((sequence & kLapMask) == lap_) [[unlikely]]
+      fetch_pieces(sequence >> kLapBits);
+    return false;
+  }
+  // Hands the ready message to `deliver` and frees its space. Returns its length.
+  std::size_t take(int from, Deliver deliver) {
     Cell& cell = *cell_;
     const std::size_t bytes = cell.bytes;
     if (bytes <= kInlineBytes) [[likely]] {
@@ -141,17 +181,21 @@ class Consumer {
     ++next_cell_;
     memory_->cells_consumed.store(next_cell_, std::memory_order_release);
     if (next_cell_ % kCells == 0) [[unlikely]]
-      ++lap_;
+      lap_ = lap_of(next_cell_);
     cell_ = &memory_->cells[next_cell_ % kCells];
+    return bytes;
   }
 
  private:
   // The part of take() that is about the byte ring.
   void take_long(int from, Deliver deliver);
+  // The first `pieces` pieces of the next message are written.
+  void fetch_pieces(std::uint32_t pieces) noexcept;
 
   RingMemory* memory_ = nullptr;
   Cell* cell_ = nullptr;
   std::uint32_t lap_ = 1;
+  std::uint32_t fetched_pieces_ = 0;  // of the next message
   std::uint64_t next_cell_ = 0;
 };
 

@@ -126,7 +126,7 @@ class Shm final : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
-  [[nodiscard]] bool anything_ready() const noexcept;
+  [[nodiscard]] bool anything_ready() noexcept;
 
   Deliver deliver_;
   Segment segment_;
@@ -220,8 +220,12 @@ void Shm::accept_connections() {
 inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
-  do from.consumer.take(from.rank, deliver_);
+  std::size_t bytes;
+  do bytes = from.consumer.take(from.rank, deliver_);
   while (++taken < kBatch && from.consumer.ready());
+  // Before it is connected a producer has no ring.
+  if (bells_[static_cast<std::size_t>(from.index)] != nullptr) [[likely]]
+    producers_[static_cast<std::size_t>(from.index)].take_turn(bytes);
   return true;
 }
 
@@ -267,9 +271,9 @@ std::span<std::byte> Shm::staging(int proc) {
   return own_staging_ == Staging::kReserved ? segment_.staging(own_) : std::span<std::byte>{};
 }
 
-bool Shm::anything_ready() const noexcept {
+bool Shm::anything_ready() noexcept {
   if (bell_->connections.load(std::memory_order_acquire) != connections_) return true;
-  for (const Incoming& from : incoming_) {
+  for (Incoming& from : incoming_) {
     if (from.consumer.ready()) return true;
   }
   return false;

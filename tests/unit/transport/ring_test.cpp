@@ -44,7 +44,7 @@ std::vector<std::byte> make_payload(std::uint64_t message, std::size_t bytes) {
 }
 
 TEST_F(RingFixture, EmptyRingIsNotReady) {
-  const Consumer consumer(memory);
+  Consumer consumer(memory);
   EXPECT_FALSE(consumer.ready());
 }
 
@@ -113,6 +113,38 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   for (std::size_t at = 2 * kUsable; at < kPayload; ++at) ASSERT_EQ(memory->payload()[at], std::byte{0xff}) << at;
 }
 
+// A message written in pieces is not there before it is whole, whatever the reader has been told meanwhile.
+TEST_F(RingFixture, PiecesAreNotAMessage) {
+  Cell& cell = memory->cells[0];
+  const Place place{0, 0};
+  std::memcpy(cell.data, &place, sizeof place);
+  Consumer consumer(memory);
+  for (std::uint32_t pieces = 1; pieces <= 2; ++pieces) {
+    cell.sequence.store(lap_of(0) | pieces << kLapBits, std::memory_order_release);
+    EXPECT_FALSE(consumer.ready());
+  }
+  Producer producer(memory, kPayload);
+  for (std::uint64_t message = 0; message < 3; ++message) {  // from the second on in pieces
+    const auto payload = make_payload(message, 2 * kPiece + 100);
+    ASSERT_TRUE(producer.send({{message, 0, 0}}, payload.data(), payload.size()));
+    ASSERT_TRUE(consumer.ready());
+    arrived.clear();
+    EXPECT_EQ(consumer.take(0, collect), payload.size());
+    EXPECT_EQ(arrived.at(0).payload, payload);
+    EXPECT_FALSE(consumer.ready());
+    producer.take_turn(payload.size());
+  }
+}
+
+TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
+  constexpr std::uint64_t kLast = (std::uint64_t{1} << kLapBits) * kCells;
+  EXPECT_EQ(lap_of(0), 1U);
+  EXPECT_EQ(lap_of(kCells - 1), 1U);
+  EXPECT_EQ(lap_of(kCells), 2U);
+  EXPECT_EQ(lap_of(kLast - kCells), 0U);
+  EXPECT_EQ(lap_of(kLast), 1U);
+}
+
 TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));
@@ -127,6 +159,7 @@ TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
     for (std::uint64_t i = 0; i < kMessages; ++i) {
       const auto payload = make_payload(i, size_of[i]);
       const Header header{{i, ~i, size_of[i]}};
+      if (i % 5 < 2) producer.take_turn(i % 7 == 0 ? 1 : kPayload);
       if (i % 3 == 0) {
         std::byte* slot = nullptr;
         while ((slot = producer.reserve(payload.size())) == nullptr) std::this_thread::yield();
