@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "base/apart.hpp"
 #include "p2p/p2p.hpp"
 #include "transport/transport.hpp"
 
@@ -89,8 +90,8 @@ inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {
   return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(envelope.context) << 32,
-           static_cast<std::uint32_t>(envelope.source) |
-               static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.tag)) << 32,
+           static_cast<std::uint32_t>(apart(envelope.source)) |
+               static_cast<std::uint64_t>(static_cast<std::uint32_t>(apart(envelope.tag))) << 32,
            bytes}};
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {

@@ -87,7 +87,7 @@ void Producer::commit(const Header& header) noexcept {
     if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_at_ % payload_bytes_, reserved_bytes_);
     next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
   }
-  publish(cell, header, reserved_bytes_);
+  publish(next_cell_, header, reserved_bytes_);
 }
 
 void Producer::prepare(std::size_t bytes) noexcept {

@@ -23,7 +23,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
+#include "base/apart.hpp"
 #include "base/cache_lines.hpp"
 #include "base/short_copy.hpp"
 #include "transport/transport.hpp"
@@ -86,13 +88,21 @@ class Producer {
 
   // False: no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
-    if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
-      return send_long(header, payload, bytes);
-    Cell& cell = memory_->cells[next_cell_ % kCells];
+    return send_inline(header, payload, bytes) || send_long(header, payload, bytes);
+  }
+  // The same for what fits a cell. False: no room there, or too long.
+  [[gnu::always_inline]] bool send_inline(const Header& header, const void* payload, std::size_t bytes) noexcept {
+    const std::uint64_t at = next_cell_;
+    if (bytes > kInlineBytes || at - cells_consumed_ >= kCells) [[unlikely]]
+      return false;
+    Cell& cell = memory_->cells[at % kCells];
     copy_short(cell.data, static_cast<const std::byte*>(payload), bytes);
-    publish(cell, header, bytes);
+    publish(at, header, bytes);
     return true;
   }
+  // In a row of messages: asks for the line of a cell that one of the next will be written to. The consumer has it, and
+  // the stores of these messages, and all others behind them, would wait for one such line after the other.
+  void claim_ahead() noexcept { take_back(&memory_->cells[(next_cell_ + kAhead) % kCells], kLine); }
   // Where to write a payload of `bytes`; nullptr: no room. commit() publishes it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
@@ -117,19 +127,23 @@ class Producer {
   }
 
  private:
+  static constexpr std::uint64_t kAhead = 8;
   bool cell_free() noexcept {
     if (next_cell_ - cells_consumed_ < kCells) [[likely]]
       return true;
     cells_consumed_ = memory_->cells_consumed.load(std::memory_order_acquire);
     return next_cell_ - cells_consumed_ < kCells;
   }
-  void publish(Cell& cell, const Header& header, std::size_t bytes) noexcept {
+  // Cell `at`, the next one, with what is in it already.
+  void publish(std::uint64_t at, const Header& header, std::size_t bytes) noexcept {
+    RingMemory& memory = *memory_;
+    Cell& cell = memory.cells[at % kCells];
     cell.bytes = static_cast<std::uint32_t>(bytes);
-    cell.header = header;
-    cell.sequence.store(lap_of(next_cell_), std::memory_order_release);
-    ++next_cell_;
+    for (std::size_t i = 0; i < std::size(header.words); ++i) cell.header.words[i] = apart(header.words[i]);
+    cell.sequence.store(lap_of(at), std::memory_order_release);
+    next_cell_ = at + 1;
     own_turn_ = false;
-    turn_bytes_ = cell.bytes;
+    turn_bytes_ = static_cast<std::uint32_t>(bytes);
   }
   void prepare(std::size_t bytes) noexcept;
   [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }

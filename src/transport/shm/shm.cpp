@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kFirstBytes = 16384;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
+// So many messages without a look at what has arrived are the beginning of more.
+constexpr unsigned kLone = 2;
 
 // Told to the processes of a node: the path of the segment.
 constexpr const char* kFile = "shm";
@@ -49,6 +51,7 @@ class Shm final : public Transport {
       ranks_.push_back(rank);
     }
     node_ = own_node;
+    direct_ = processes() <= kDirectPollLimit;
   }
 
   Status open(const Job& job);
@@ -68,16 +71,16 @@ class Shm final : public Transport {
 
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
-    const auto peer = static_cast<std::size_t>(local(proc));
-    if (!producers_[peer].send(header, payload, bytes)) [[unlikely]] {
-      HR_TRY(make_room(static_cast<int>(peer), bytes));
-      if (!producers_[peer].send(header, payload, bytes)) return Status::again();
-    }
-    notify(static_cast<int>(peer));
+    Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
+    if (!to.producer.send_inline(header, payload, bytes)) [[unlikely]]
+      return send_long(local(proc), header, payload, bytes);
+    // A lone message must not pay for those that do not follow it.
+    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
+    notify(*to.bell);
     return kOk;
   }
   std::byte* reserve(int proc, std::size_t bytes) override {
-    Producer& producer = producers_[static_cast<std::size_t>(local(proc))];
+    Producer& producer = outgoing_[static_cast<std::size_t>(local(proc))].producer;
     if (std::byte* slot = producer.reserve(bytes); slot != nullptr) [[likely]]
       return slot;
     if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
@@ -87,9 +90,9 @@ class Shm final : public Transport {
     return nullptr;
   }
   void commit(int proc, const Header& header) override {
-    const int peer = local(proc);
-    producers_[static_cast<std::size_t>(peer)].commit(header);
-    notify(peer);
+    Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
+    to.producer.commit(header);
+    notify(*to.bell);
   }
   bool progress() override;
   Status read_remote(int proc, std::span<const RemotePart> parts) override;
@@ -105,17 +108,20 @@ class Shm final : public Transport {
  private:
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
-  [[nodiscard]] bool direct() const noexcept { return processes() <= kDirectPollLimit; }
 
-  void notify(int peer) noexcept {
-    Doorbell* bell = bells_[static_cast<std::size_t>(peer)];
-    if (!direct()) [[unlikely]] {
-      bell->pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
-    }
-    bell->ring();
+  void notify(Doorbell& bell) noexcept {
+    if (!direct_) [[unlikely]]
+      bell.pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
+    bell.ring();
   }
+  [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
   Status make_room(int peer, std::size_t bytes);
   void accept_connections();
+  // A peer that this process has connected to.
+  struct Outgoing {
+    Producer producer{nullptr, 0};
+    Doorbell* bell = nullptr;  // null: not connected
+  };
   // A peer that has connected to this process.
   struct Incoming {
     Consumer consumer;
@@ -132,14 +138,15 @@ class Shm final : public Transport {
   Segment segment_;
   Doorbell* bell_ = nullptr;       // own
   bool ring_stays_small_ = false;  // noted
+  unsigned sent_in_a_row_ = 0;
   std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
   int own_ = 0;                    // index on the node
+  bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
-  std::vector<int> ranks_;           // rank by index on the node
-  std::vector<int> local_of_;        // index on the node by rank, -1 elsewhere
-  std::vector<Doorbell*> bells_;     // by index; of connected peers
-  std::vector<Producer> producers_;  // by index; valid when connected
+  std::vector<int> ranks_;          // rank by index on the node
+  std::vector<int> local_of_;       // index on the node by rank, -1 elsewhere
+  std::vector<Outgoing> outgoing_;  // by index on the node
   std::vector<Incoming> incoming_;
   std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
 };
@@ -169,26 +176,37 @@ Status Shm::open(const Job& job) {
   }
   bell_ = segment_.doorbell(own_);
   bell_->pid.store(::getpid(), std::memory_order_release);
-  bells_.assign(static_cast<std::size_t>(count), nullptr);
-  producers_.assign(static_cast<std::size_t>(count), Producer(nullptr, 0));
+  outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
   return kOk;
 }
 
 Status Shm::connect(int proc) {
   const int peer = local(proc);
-  if (bells_[static_cast<std::size_t>(peer)] != nullptr) return kOk;
+  Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
+  if (to.bell != nullptr) return kOk;
   const std::size_t usable = std::min(kFirstBytes, segment_.payload_bytes());
   HR_TRY(segment_.reserve(peer, own_, usable));
-  bells_[static_cast<std::size_t>(peer)] = segment_.doorbell(peer);
-  producers_[static_cast<std::size_t>(peer)] = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), usable);
-  bells_[static_cast<std::size_t>(peer)]->announce(own_);
+  to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), usable);
+  to.bell = segment_.doorbell(peer);
+  to.bell->announce(own_);
+  return kOk;
+}
+
+// Any message.
+Status Shm::send_long(int peer, const Header& header, const void* payload, std::size_t bytes) {
+  Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
+  if (!to.producer.send(header, payload, bytes)) {
+    HR_TRY(make_room(peer, bytes));
+    if (!to.producer.send(header, payload, bytes)) return Status::again();
+  }
+  notify(*to.bell);
   return kOk;
 }
 
 // After a message was refused. Ok: it was for want of memory, and there is some now. Again: the ring is full.
 Status Shm::make_room(int peer, std::size_t bytes) {
-  Producer& producer = producers_[static_cast<std::size_t>(peer)];
+  Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();
   const std::size_t usable = std::min(std::max(producer.wanted(), 2 * producer.usable()), segment_.payload_bytes());
   const Status status = segment_.reserve(peer, own_, usable);
@@ -224,16 +242,18 @@ inline bool Shm::drain(Incoming& from) {
   do bytes = from.consumer.take(from.rank, deliver_);
   while (++taken < kBatch && from.consumer.ready());
   // Before it is connected a producer has no ring.
-  if (bells_[static_cast<std::size_t>(from.index)] != nullptr) [[likely]]
-    producers_[static_cast<std::size_t>(from.index)].take_turn(bytes);
+  Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
+  if (back.bell != nullptr) [[likely]]
+    back.producer.take_turn(bytes);
   return true;
 }
 
 bool Shm::progress() {
+  sent_in_a_row_ = 0;
   if (bell_->connections.load(std::memory_order_relaxed) != connections_) [[unlikely]]
     accept_connections();
   bool moved = false;
-  if (direct()) [[likely]] {
+  if (direct_) [[likely]] {
     for (Incoming& from : incoming_) moved |= drain(from);
     return moved;
   }
