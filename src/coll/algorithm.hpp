@@ -17,6 +17,10 @@ namespace hr::coll {
 // Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
 enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
 
+// Whether processes can read one another's memory, and whether one such copy was measured to be faster than two through
+// shared memory (shared/readable.hpp).
+enum class Reading : std::uint8_t { kNone, kPossible, kFaster };
+
 // What a choice may depend on: the same on every process.
 struct Query {
   Operation operation = Operation::kBarrier;
@@ -31,7 +35,7 @@ struct Query {
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
   bool crowded = false;              // they outnumber the cores
-  bool readable = false;             // they can read one another's memory, and that is faster than slots
+  Reading reading = Reading::kNone;  // they can read one another's memory
   bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
   [[nodiscard]] bool operator==(const Query&) const = default;
 };

@@ -64,7 +64,7 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
     query.crowded = call.area->crowded();
-    query.readable = call.area->readable();
+    query.reading = call.area->reading();
   }
   query.devices = mode.agreed;
   // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.

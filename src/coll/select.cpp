@@ -19,11 +19,11 @@ struct Choice {
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
-  bool readable = false;
+  Reading reading = Reading::kNone;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
-    return query.bytes <= max_bytes && query.ranks <= max_ranks && (!readable || query.readable) &&
+    return query.bytes <= max_bytes && query.ranks <= max_ranks && query.reading >= reading &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
@@ -54,7 +54,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.readable});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.reading});
   }
   return kOk;
 }

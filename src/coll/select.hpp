@@ -27,7 +27,7 @@ struct SelectionRow {
   Memory memory;
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
   Crowded crowded = Crowded::kAny;
-  bool readable = false;  // only where processes are known to read one another's memory faster than they copy it
+  Reading reading = Reading::kNone;  // only where processes are known to read one another's memory so well
 };
 
 // The rows of select/default.json.

@@ -2,8 +2,9 @@
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
 A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device),
-crowded (true: only where processes outnumber the cores; false: only where not) and readable (true: only where reading
-one another's memory is faster than copies through shared memory). Rows are tried in order.
+crowded (true: only where processes outnumber the cores; false: only where not) and reading (possible:
+only where processes can read one another's memory; faster: only where that was measured to be faster than copies through
+shared memory). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded", "readable"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded", "reading"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
 CROWDED = {None: "kAny", False: "kNo", True: "kYes"}
+READING = {None: "kNone", "possible": "kPossible", "faster": "kFaster"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
 ANY_RANKS = "std::numeric_limits<int>::max()"
 
@@ -31,7 +33,7 @@ def line(row: dict) -> str:
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
         f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
-        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}, {str(row.get('readable', False)).lower()}}},"
+        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}, Reading::{READING[row.get('reading')]}}},"
     )
 
 

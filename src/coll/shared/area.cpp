@@ -120,11 +120,11 @@ Task Area::open(Sharing part) {
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {
     slots_ = file.data();
-    std::uint64_t readable = 0;
+    Reading reading = Reading::kNone;
     const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
-    Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &readable);
+    Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &reading);
     HR_CO_TRY(co_await trying);
-    readable_ = readable != 0;
+    reading_ = reading;
   }
   co_return kOk;
 }

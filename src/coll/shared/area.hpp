@@ -158,8 +158,8 @@ class Area {
   }
   // Numbers the operations that count steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
-  // Processes can read one another's memory, and that is faster than slots: agreed upon when the slots were opened.
-  [[nodiscard]] bool readable() const noexcept { return readable_; }
+  // Of one another's memory: agreed upon when the slots were opened.
+  [[nodiscard]] Reading reading() const noexcept { return reading_; }
 
  private:
   struct Block {
@@ -189,7 +189,7 @@ class Area {
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
   bool crowded_ = false;
-  bool readable_ = false;
+  Reading reading_ = Reading::kNone;
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;

@@ -3,7 +3,7 @@
 // Every process tells in its cell where its buffers lie, zero for what cannot be read as one run of host memory. Where
 // somebody's cannot, all go through slots instead: all see the same cells. Memory that a driver mapped may look
 // readable and not be; so everybody says how its reading went (conclude()), and if it failed anywhere all go through
-// slots after all. Only where reading was measured to be worth it: Query::readable.
+// slots after all. Where that is worth it, rows say by Query::reading.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -13,7 +13,9 @@
 namespace hr::coll::shared {
 
 // Slots are the way out, so they must be there.
-[[nodiscard]] constexpr bool can_read(const Query& query) noexcept { return has_slots(query) && query.readable; }
+[[nodiscard]] constexpr bool can_read(const Query& query) noexcept {
+  return has_slots(query) && query.reading >= Reading::kPossible;
+}
 
 struct Exposed {
   std::uint64_t send;  // address of the data; 0: not readable

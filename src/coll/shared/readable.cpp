@@ -14,6 +14,9 @@ namespace hr::coll::shared {
 namespace {
 
 constexpr int kTrials = 4;
+// What the members agree upon.
+constexpr std::uint64_t kPossible = 1;
+constexpr std::uint64_t kFaster = 2;
 // Where processes have cores of their own, reading may take so many times as long as the copies that are timed: these
 // find all in the own cache, and in an operation they come in rounds that wait for one another, where one read takes a
 // whole block.
@@ -46,7 +49,7 @@ bool measure(int next, std::uint64_t address, std::byte* own_slot, const std::by
 }  // namespace
 
 p2p::Task try_reading(comm::Members members, std::byte* own_slot, const std::byte* next_slot, std::size_t bytes,
-                      std::uint64_t* verdict) {
+                      Reading* verdict) {
   std::vector<std::byte> memory(bytes, std::byte{1});
   std::vector<std::uint64_t> addresses(static_cast<std::size_t>(members.size));
   const auto own = reinterpret_cast<std::uint64_t>(memory.data());
@@ -58,10 +61,11 @@ p2p::Task try_reading(comm::Members members, std::byte* own_slot, const std::byt
       measure(members.procs[next], addresses[static_cast<std::size_t>(next)], own_slot, next_slot, memory, &seconds);
   const double copies = (p2p::more_processes_than_cores() ? 1 : kRoundsCost) * seconds.copies;
   const bool wanted = knobs().shm_single_copy == ShmSingleCopyChoice::kOn || seconds.reading < copies;
-  *verdict = possible && wanted ? 1 : 0;
-  p2p::Task agreeing = comm::and_reduce(members, verdict, 1);  // and nobody reads `memory` any more
-  const Status status = co_await agreeing;
-  co_return status;
+  std::uint64_t facts = possible ? kPossible | (wanted ? kFaster : 0) : 0;
+  p2p::Task agreeing = comm::and_reduce(members, &facts, 1);  // and nobody reads `memory` any more
+  HR_CO_TRY(co_await agreeing);
+  *verdict = (facts & kFaster) != 0 ? Reading::kFaster : (facts & kPossible) != 0 ? Reading::kPossible : Reading::kNone;
+  co_return kOk;
 }
 
 }  // namespace hr::coll::shared

@@ -179,14 +179,35 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-TEST_F(SelectTest, RowsMayAskWhetherMemoryIsReadable) {
-  const SelectionRow rows[] = {
-      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", SelectionRow::Crowded::kAny, true}};
+TEST_F(SelectTest, RowsMayAskHowWellMemoryIsRead) {
+  using Row = SelectionRow;
+  const Row rows[] = {
+      {Operation::kAllreduce, 64, 8, Row::Memory::kAny, "ring", Row::Crowded::kAny, Reading::kFaster},
+      {Operation::kAllreduce, 64, 8, Row::Memory::kAny, "linear", Row::Crowded::kAny, Reading::kPossible}};
   ASSERT_TRUE(use_rows(rows).ok());
   Query made = query(Operation::kAllreduce, 64, 8);
   EXPECT_EQ(chosen(made), "recursive_doubling");
-  made.readable = true;
+  made.reading = Reading::kPossible;
+  EXPECT_EQ(chosen(made), "linear");
+  made.reading = Reading::kFaster;
   EXPECT_EQ(chosen(made), "ring");
+}
+
+// Long blocks where processes share cores: by reading wherever that is possible. With cores of their own they read where
+// it is faster.
+TEST_F(SelectTest, LongBlocksOnSharedCores) {
+  Query made = query(Operation::kAlltoall, 131072, 8);
+  made.sharing = Sharing::kSlots;
+  made.slot = 131072;
+  made.reading = Reading::kPossible;
+  EXPECT_EQ(chosen(made), "slots");
+  made.crowded = true;
+  EXPECT_EQ(chosen(made), "direct");
+  made.bytes = 16384;
+  EXPECT_EQ(chosen(made), "slots");
+  made.crowded = false;
+  made.reading = Reading::kFaster;
+  EXPECT_EQ(chosen(made), "direct");
 }
 
 // Two processes: a message, which both copy, where they can read one another; slots where they cannot, or while that is
@@ -195,7 +216,7 @@ TEST_F(SelectTest, LongBroadcastsOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
   made.sharing = Sharing::kSlots;
   EXPECT_EQ(chosen(made), "slots");
-  made.readable = true;
+  made.reading = Reading::kFaster;
   EXPECT_EQ(chosen(made), "binomial");
 }
 
