@@ -38,6 +38,7 @@
   X(reduce_ring_gather)            \
   X(reduce_direct)                 \
   X(reduce_slots)                  \
+  X(reduce_slots_ring)             \
   X(reduce_cells)                  \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \
@@ -46,6 +47,7 @@
   X(allreduce_ring)                \
   X(allreduce_direct)              \
   X(allreduce_slots)               \
+  X(allreduce_slots_ring)          \
   X(allreduce_cells_root)          \
   X(allreduce_cells)               \
   X(allreduce_linear)              \

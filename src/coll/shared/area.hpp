@@ -6,7 +6,8 @@
 //           flag that says it is there, so that 48 bytes cost one cache line
 //   slots   several a process, of knob coll_shared_bytes together, through which longer operations go in rounds
 //   (slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn of every process.
-// Every word and every byte has one writer, its process.
+// Every word has one writer, its process, and so has every byte, but for slots through which a ring of processes hands
+// what it combines (ring_slots.hpp): they write one after the other.
 //
 // Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
 // because members call collectives in the same order (section 6.14). A process carries out its operations one after

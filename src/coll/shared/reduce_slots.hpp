@@ -1,5 +1,6 @@
-// Reductions of long vectors through slots: the vector is cut into a part for each process, which combines the others'
-// elements of its part. A round takes as many elements of every part as a slot has room for.
+// Reductions of long vectors through slots: the vector is cut into a part for each process. A round takes some elements
+// of every part: either each process writes its vector and combines everybody's elements of its own part
+// (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_slots.hpp).
 //
 // Operands are combined in the order of ring_reduce(): part i starts with rank i's.
 #pragma once
@@ -21,15 +22,14 @@ namespace hr::coll::shared {
   return has_wide_slots(query) && query.commutative && query.element <= share_of_slot(query.slot, query.ranks);
 }
 
-class VectorRounds {
+// The vector in parts, `elements` of each a round.
+class PartRounds {
  public:
-  explicit VectorRounds(const Call& call) noexcept
-      : call_(call),
-        vector_(contribution(call)),
+  PartRounds(const Call& call, Count elements) noexcept
+      : vector_(contribution(call)),
         cut_{vector_.count, call.size()},
-        share_(share_of_slot(call.area->slot_bytes(), call.size())),
-        elements_(typed_capacity(share_, *vector_.type)),
-        rounds_(call, static_cast<std::uint64_t>((cut_.begin(1) + elements_ - 1) / elements_)) {}
+        elements_(elements),
+        rounds_(call, static_cast<std::uint64_t>((cut_.begin(1) + elements - 1) / elements)) {}
 
   [[nodiscard]] const Rounds& rounds() const noexcept { return rounds_; }
 
@@ -39,27 +39,44 @@ class VectorRounds {
     const Count end = cut_.begin(part + 1);
     return slice(vector, begin < end ? begin : end, begin < end ? std::min(elements_, end - begin) : 0);
   }
-  // The same elements of a part in the slot of a process.
+
+ protected:
+  // As many elements as that piece has, in a slot, `offset` bytes from its start.
+  [[nodiscard]] View piece_in_slot(int owner, std::size_t offset, int part, std::uint64_t round) const noexcept {
+    return typed_view(rounds_.slot(owner, round) + offset, piece(vector_, part, round).count, *vector_.type);
+  }
+
+ private:
+  const View& vector_;
+  Cut cut_;
+  Count elements_;
+  Rounds rounds_;
+};
+
+class VectorRounds : public PartRounds {
+ public:
+  explicit VectorRounds(const Call& call) noexcept
+      : VectorRounds(call, share_of_slot(call.area->slot_bytes(), call.size())) {}
+
+  // The elements of a part in the slot of a process.
   [[nodiscard]] View in_slot(int owner, int part, std::uint64_t round) const noexcept {
-    return typed_view(rounds_.slot(owner, round) + static_cast<std::size_t>(part) * share_,
-                      piece(vector_, part, round).count, *vector_.type);
+    return piece_in_slot(owner, static_cast<std::size_t>(part) * share_, part, round);
   }
   // This process's elements of all parts but its own go into its slot.
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;
-      HR_TRY(copy_in(piece(vector_, part, round), in_slot(call_.rank(), part, round)));
+      HR_TRY(copy_in(piece(contribution(call_), part, round), in_slot(call_.rank(), part, round)));
     }
     return kOk;
   }
 
  private:
+  VectorRounds(const Call& call, std::size_t share) noexcept
+      : PartRounds(call, typed_capacity(share, *contribution(call).type)), call_(call), share_(share) {}
+
   const Call& call_;
-  const View& vector_;
-  Cut cut_;
   std::size_t share_;
-  Count elements_;
-  Rounds rounds_;
 };
 
 }  // namespace hr::coll::shared

@@ -210,6 +210,21 @@ TEST_F(SelectTest, LongBlocksOnSharedCores) {
   EXPECT_EQ(chosen(made), "direct");
 }
 
+// Long vectors where processes share cores: along a ring of slots.
+TEST_F(SelectTest, LongVectorsOnSharedCores) {
+  Query made = query(Operation::kAllreduce, 1 << 20, 8);
+  made.element = 4;
+  made.sharing = Sharing::kSlots;
+  made.slot = 131072;
+  EXPECT_EQ(chosen(made), "slots");
+  made.crowded = true;
+  EXPECT_EQ(chosen(made), "slots_ring");
+  made.operation = Operation::kReduce;
+  EXPECT_EQ(chosen(made), "slots_ring");
+  made.bytes = 131072;
+  EXPECT_EQ(chosen(made), "slots");
+}
+
 // Two processes: a message, which both copy, where they can read one another; slots where they cannot, or while that is
 // not known.
 TEST_F(SelectTest, LongBroadcastsOfTwo) {
