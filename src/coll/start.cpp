@@ -1,5 +1,6 @@
 // From a Call to a task: its place in the communicator's sequence, device mode, and the three forms.
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "coll/carry_out.hpp"
@@ -7,6 +8,7 @@
 #include "coll/device/members.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
+#include "p2p/progress_thread.hpp"
 
 namespace hr::coll {
 namespace {
@@ -17,6 +19,19 @@ struct TurnCame {
   const Call& call;
   bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
 };
+
+// Holds from the second look on, which is in the next round of progress.
+struct NextRound {
+  bool looked = false;
+  bool operator()() noexcept { return std::exchange(looked, true); }
+};
+
+// From so many bytes on a non-blocking operation is not begun in its call where a thread watches: one of the members
+// comes last, finds everybody's data there, and would copy them in its program's time.
+constexpr std::size_t kLeftToThread = 16384;
+bool left_to_thread(const Call& call) noexcept {
+  return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
+}
 
 // In the operation's turn, with cells.
 bool in_device_mode(const Call& call) {
@@ -29,6 +44,8 @@ bool in_device_mode(const Call& call) {
 // Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
 Task in_turn(const Call& call) {
   shared::Area& area = *call.area;
+  NextRound next;
+  if (left_to_thread(call)) co_await shared::when(next);
   TurnCame came{call};
   HR_CO_UNTIL(call, came);
   AreaTurn turn(area);

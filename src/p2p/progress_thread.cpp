@@ -135,6 +135,8 @@ Status start() {
   return kOk;
 }
 
+bool is_watching() noexcept { return running && watches; }
+
 void stop() noexcept {
   if (!running || owner != ::getpid()) return;
   running = false;

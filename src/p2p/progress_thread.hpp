@@ -18,6 +18,8 @@ namespace hr::p2p::progress_thread {
 // Needs an enabled library lock. Nothing to do, and no thread, where no other process of the job can be heard of.
 // Errors: MPI_ERR_OTHER when the system gives no thread.
 Status start();
+// It runs and looks all the time: what is left undone in a call is begun at once, and not in the program's time.
+[[nodiscard]] bool is_watching() noexcept;
 // Ends it and waits for that; may be called again.
 void stop() noexcept;
 
