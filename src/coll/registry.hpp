@@ -39,6 +39,7 @@
   X(reduce_direct)                 \
   X(reduce_slots)                  \
   X(reduce_slots_ring)             \
+  X(reduce_slots_pair)             \
   X(reduce_cells)                  \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \

@@ -225,14 +225,35 @@ TEST_F(SelectTest, LongVectorsOnSharedCores) {
   EXPECT_EQ(chosen(made), "slots");
 }
 
-// Two processes: a message, which both copy, where they can read one another; slots where they cannot, or while that is
-// not known.
+// Two processes: by reading, or by a message, which both copy, where that is faster; slots where it is not, or while that
+// is not known.
 TEST_F(SelectTest, LongBroadcastsOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
   made.sharing = Sharing::kSlots;
   EXPECT_EQ(chosen(made), "slots");
   made.reading = Reading::kFaster;
   EXPECT_EQ(chosen(made), "binomial");
+  made.bytes = 16384;
+  EXPECT_EQ(chosen(made), "direct");
+  made.reading = Reading::kPossible;
+  EXPECT_EQ(chosen(made), "slots");
+  made.bytes = 4096;
+  EXPECT_EQ(chosen(made), "cells");
+}
+
+TEST_F(SelectTest, LongReductionsOfTwo) {
+  Query made = query(Operation::kAllreduce, 262144, 2);
+  made.element = 4;
+  made.sharing = Sharing::kSlots;
+  made.slot = 65536;
+  made.reading = Reading::kFaster;
+  EXPECT_EQ(chosen(made), "slots_ring");
+  made.bytes = 1 << 20;
+  EXPECT_EQ(chosen(made), "direct");
+  made.operation = Operation::kReduce;
+  EXPECT_EQ(chosen(made), "slots_pair");
+  made.ranks = 3;
+  EXPECT_EQ(chosen(made), "direct");
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
