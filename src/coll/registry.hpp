@@ -55,6 +55,7 @@
   X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \
   X(reduce_scatter_ordered)        \
+  X(reduce_scatter_slots_ring)     \
   X(reduce_scatter_cells_pairwise) \
   X(reduce_scatter_cells_ordered)  \
   X(reduce_scatter_linear)         \

@@ -193,8 +193,8 @@ TEST_F(SelectTest, RowsMayAskHowWellMemoryIsRead) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Long blocks where processes share cores: by reading wherever that is possible. With cores of their own they read where
-// it is faster.
+// Long blocks where processes share cores: by reading wherever that is possible. With cores of their own they read
+// where it is faster.
 TEST_F(SelectTest, LongBlocksOnSharedCores) {
   Query made = query(Operation::kAlltoall, 131072, 8);
   made.sharing = Sharing::kSlots;
@@ -219,14 +219,16 @@ TEST_F(SelectTest, LongVectorsOnSharedCores) {
   EXPECT_EQ(chosen(made), "slots");
   made.crowded = true;
   EXPECT_EQ(chosen(made), "slots_ring");
-  made.operation = Operation::kReduce;
-  EXPECT_EQ(chosen(made), "slots_ring");
+  for (const Operation operation : {Operation::kReduceScatter, Operation::kReduceScatterBlock, Operation::kReduce}) {
+    made.operation = operation;
+    EXPECT_EQ(chosen(made), "slots_ring");
+  }
   made.bytes = 131072;
   EXPECT_EQ(chosen(made), "slots");
 }
 
-// Two processes: by reading, or by a message, which both copy, where that is faster; slots where it is not, or while that
-// is not known.
+// Two processes: by reading, or by a message, which both copy, where that is faster; slots where it is not, or while
+// that is not known.
 TEST_F(SelectTest, LongBroadcastsOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
   made.sharing = Sharing::kSlots;
