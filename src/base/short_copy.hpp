@@ -23,12 +23,8 @@ inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) n
 [[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes == 8) {
     std::memcpy(to, from, 8);
-  } else if (bytes > 128) {
-    std::memcpy(to, from, bytes);
-  } else if (bytes > 64) {
-    detail::copy_ends<64>(to, from, bytes);
   } else if (bytes > 32) {
-    detail::copy_ends<32>(to, from, bytes);
+    std::memcpy(to, from, bytes);
   } else if (bytes >= 16) {
     detail::copy_ends<16>(to, from, bytes);
   } else if (bytes >= 8) {

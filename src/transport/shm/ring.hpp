@@ -34,6 +34,7 @@ namespace hr::transport::shm {
 
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
+inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
 inline constexpr std::size_t kLine = 64;
 inline constexpr unsigned kLapBits = 28;  // of a sequence
 inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
@@ -88,15 +89,18 @@ class Producer {
 
   // False: no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
-    return send_inline(header, payload, bytes) || send_long(header, payload, bytes);
+    if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
+      return send_long(header, payload, bytes);
+    if (bytes != 0) std::memcpy(memory_->cells[next_cell_ % kCells].data, payload, bytes);
+    publish(next_cell_, header, bytes);
+    return true;
   }
-  // The same for what fits a cell. False: no room there, or too long.
-  [[gnu::always_inline]] bool send_inline(const Header& header, const void* payload, std::size_t bytes) noexcept {
+  // The same for a payload that needs one line only, without a call. False: no room there, or more than that.
+  [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
-    if (bytes > kInlineBytes || at - cells_consumed_ >= kCells) [[unlikely]]
+    if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
       return false;
-    Cell& cell = memory_->cells[at % kCells];
-    copy_short(cell.data, static_cast<const std::byte*>(payload), bytes);
+    copy_short(memory_->cells[at % kCells].data, static_cast<const std::byte*>(payload), bytes);
     publish(at, header, bytes);
     return true;
   }

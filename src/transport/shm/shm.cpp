@@ -72,11 +72,9 @@ class Shm final : public Transport {
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
-    if (!to.producer.send_inline(header, payload, bytes)) [[unlikely]]
+    if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
-    // A lone message must not pay for those that do not follow it.
-    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
-    notify(*to.bell);
+    sent(to);
     return kOk;
   }
   std::byte* reserve(int proc, std::size_t bytes) override {
@@ -109,19 +107,24 @@ class Shm final : public Transport {
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
 
-  void notify(Doorbell& bell) noexcept {
-    if (!direct_) [[unlikely]]
-      bell.pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
-    bell.ring();
-  }
-  [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
-  Status make_room(int peer, std::size_t bytes);
-  void accept_connections();
   // A peer that this process has connected to.
   struct Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
   };
+  void notify(Doorbell& bell) noexcept {
+    if (!direct_) [[unlikely]]
+      bell.pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
+    bell.ring();
+  }
+  void sent(Outgoing& to) noexcept {
+    // A lone message must not pay for those that do not follow it.
+    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
+    notify(*to.bell);
+  }
+  [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
+  Status make_room(int peer, std::size_t bytes);
+  void accept_connections();
   // A peer that has connected to this process.
   struct Incoming {
     Consumer consumer;
@@ -200,7 +203,7 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
     HR_TRY(make_room(peer, bytes));
     if (!to.producer.send(header, payload, bytes)) return Status::again();
   }
-  notify(*to.bell);
+  sent(to);
   return kOk;
 }
 
