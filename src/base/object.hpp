@@ -15,8 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/status.hpp"
 
@@ -56,6 +56,16 @@ class Object {
   // Marks the memory as no live object. Called by the arena after destruction.
   void poison() noexcept { *const_cast<volatile std::uint32_t*>(&magic_) = 0; }
 
+  // A live object again, with one reference: the other way from poison(), for the arena.
+  void revive(ObjectKind kind) noexcept {
+    magic_ = static_cast<std::uint32_t>(kind);
+    references_ = 1;
+    handle_ = this;
+  }
+  // While it is none: what the arena keeps in place of the handle.
+  void set_next(Object* next) noexcept { handle_ = next; }
+  [[nodiscard]] void* next() const noexcept { return handle_; }
+
  protected:
   ~Object() = default;
 
@@ -69,10 +79,8 @@ class Object {
 template <class T>
 class Arena {
  public:
-  static Arena& instance() {
-    static Arena arena;
-    return arena;
-  }
+  static Arena& instance() noexcept;
+  constexpr Arena() = default;
 
   // nullptr when the reservation is exhausted.
   template <class... Args>
@@ -82,11 +90,30 @@ class Arena {
   }
 
   void destroy(T* object) {
+    static_assert(sizeof(T) >= sizeof(Dead) && !std::is_polymorphic_v<T>);
     object->~T();
     // The compiler may drop the destructor's own clearing of the magic word as a dead store.
     static_cast<Object*>(object)->poison();
-    free_.push_back(object);
+    free_ = ::new (static_cast<void*>(object)) Dead{.next = free_};
     --live_;
+  }
+
+  // The same for an object that is as good as new, without taking it to pieces: take_up() gives it out again, as it is,
+  // with one reference. nullptr when there is none.
+  void lay_aside(T* object) noexcept {
+    object->poison();
+    object->set_next(aside_);
+    aside_ = object;
+    --live_;
+  }
+  [[nodiscard]] T* take_up() noexcept {
+    T* object = aside_;
+    if (object == nullptr) [[unlikely]]
+      return nullptr;
+    aside_ = static_cast<T*>(object->next());
+    object->revive(T::kKind);
+    ++live_;
+    return object;
   }
 
   // True when the address is a live object of this arena. Never reads outside the reservation.
@@ -113,29 +140,46 @@ class Arena {
 
   static constexpr std::size_t kReserve = std::size_t{1} << 30;
 
-  Arena() {
-    void* memory =
-        ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    base_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-  }
+  // A slot that is free again. Where an Object has its magic word, there is none.
+  struct Dead {
+    std::uint32_t magic = 0;
+    Dead* next;
+  };
 
   void* allocate() {
-    if (!free_.empty()) {
+    if (free_ != nullptr) [[likely]] {
       ++live_;
-      void* slot = free_.back();
-      free_.pop_back();
-      return slot;
+      return std::exchange(free_, free_->next);
     }
+    if (base_ == nullptr) reserve();
     if (base_ == nullptr || used_bytes_ + sizeof(Slot) > kReserve) return nullptr;
     ++live_;
     return base_ + std::exchange(used_bytes_, used_bytes_ + sizeof(Slot));
   }
 
+  [[gnu::cold]] void reserve() {
+    void* memory =
+        ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) base_ = static_cast<std::byte*>(memory);
+  }
+
   std::byte* base_ = nullptr;
   std::size_t used_bytes_ = 0;
-  std::vector<void*> free_;
+  Dead* free_ = nullptr;
+  T* aside_ = nullptr;
   std::size_t live_ = 0;
 };
+
+namespace detail {
+// There from the start and to the end of the process: every handle of every call is looked up in one.
+template <class T>
+inline constinit Arena<T> the_arena;
+}  // namespace detail
+
+template <class T>
+Arena<T>& Arena<T>::instance() noexcept {
+  return detail::the_arena<T>;
+}
 
 template <class T>
 void release(T* object) {

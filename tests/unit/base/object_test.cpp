@@ -46,6 +46,36 @@ TEST(Arena, ReusesSlots) {
   release(second);
 }
 
+TEST(Arena, LaysAsideAndTakesUpAgain) {
+  ASSERT_EQ(arena().take_up(), nullptr);
+  Thing* one = arena().create(1);
+  Thing* two = arena().create(2);
+  destroyed = 0;
+  for (Thing* thing : {one, two}) {
+    ASSERT_TRUE(thing->drop());
+    arena().lay_aside(thing);
+    EXPECT_FALSE(owns(thing)) << "laid aside, it is no live object";
+  }
+  EXPECT_EQ(arena().live(), 0u);
+  Thing* three = arena().create(3);
+  EXPECT_NE(three, one);
+  EXPECT_NE(three, two);
+  for (Thing* expected : {two, one}) {
+    Thing* again = arena().take_up();
+    ASSERT_EQ(again, expected);
+    EXPECT_TRUE(owns(again));
+    EXPECT_EQ(again->handle(), again);
+    EXPECT_EQ(again->references(), 1u);
+  }
+  EXPECT_EQ(one->value, 1);
+  EXPECT_EQ(two->value, 2);
+  EXPECT_EQ(arena().take_up(), nullptr);
+  EXPECT_EQ(arena().live(), 3u);
+  EXPECT_EQ(destroyed, 0);
+  for (Thing* thing : {one, two, three}) release(thing);
+  EXPECT_EQ(destroyed, 3);
+}
+
 TEST(Arena, VisitsLiveObjects) {
   Thing* one = arena().create(1);
   Thing* two = arena().create(2);
