@@ -20,9 +20,9 @@ struct View {
   std::byte* address = nullptr;  // the buffer argument; element 0's origin (data may start at true_lb)
   Count count = 0;
   const Datatype* type = nullptr;
-  mem::Location where{};
   std::size_t packed = 0;   // count * type->size(), in bytes
   bool contiguous = false;  // the data is one run of `packed` bytes at data()
+  mem::Location where{};
 
   // First byte of the data of a contiguous view. By integers: `address` may be MPI_BOTTOM.
   [[nodiscard]] std::byte* data() const noexcept {

@@ -115,7 +115,14 @@ inline void complete(Request& request, const Completion& completion) {
 }
 // A new request for point-to-point use, with the references it needs. nullptr: no memory.
 inline Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
-  return Arena<Request>::instance().create(data, is_receive, envelope.context, envelope.source, envelope.tag, proc);
+  Request* request =
+      Arena<Request>::instance().create(is_receive, envelope.context, envelope.source, envelope.tag, proc);
+  if (request == nullptr) [[unlikely]]
+    return nullptr;
+  request->view_ = data;
+  // The type of a pending operation may be freed by the program (section 5.1.9).
+  request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type));
+  return request;
 }
 // A completion for a received message of `bytes` in a buffer of `capacity`: MPI_ERR_TRUNCATE when it does not fit.
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity);

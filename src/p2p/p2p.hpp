@@ -53,6 +53,9 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
+// The same for one run of host memory (layout::make_run()), `bytes` long, without a View.
+Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
+                    Request** request);
 
 // --- persistent (section 3.9): created inactive; start() through Request::state_->start ---
 Status send_init(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);

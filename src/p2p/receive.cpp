@@ -2,6 +2,7 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "base/apart.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/attendance.hpp"
 #include "p2p/device_get.hpp"
@@ -26,7 +27,8 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
   return true;
 }
 
-void finish_eager(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
+[[gnu::noinline]] void finish_eager(Request& receive, const Envelope& envelope, const std::byte* payload,
+                                    std::size_t bytes) {
   const std::size_t fits = bytes < receive.view_.packed ? bytes : receive.view_.packed;
   Completion completion = received(envelope, bytes, receive.view_.packed);
   if (receive.view_.plain_host()) [[likely]] {
@@ -38,10 +40,10 @@ void finish_eager(Request& receive, const Envelope& envelope, const std::byte* p
   complete(receive, completion);
 }
 
-void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
-                const std::uint64_t* ack) {
+[[gnu::noinline]] void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
+                                  const std::uint64_t* ack) {
   Unexpected* message = Unexpected::create(bytes);
-  message->envelope = envelope;
+  message->envelope = {apart(envelope.context), apart(envelope.source), apart(envelope.tag)};
   message->from_proc = from;
   message->bytes = bytes;
   message->wants_ack = ack != nullptr;
@@ -50,7 +52,7 @@ void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::
   matcher(envelope.context).keep(message);
 }
 
-void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+inline void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) [[unlikely]]
     return keep_eager(from, envelope, data, bytes, nullptr);
@@ -117,10 +119,13 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
   return completion;
 }
 
-void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+namespace {
+// Everything but plain data.
+[[gnu::noinline]] void deliver_other(int from, const transport::Header& header, const std::byte* payload,
+                                     std::size_t bytes) {
   switch (wire::kind(header)) {
-    [[likely]] case Kind::kEager:
-      return arrive_eager(from, wire::envelope_of(header), payload, bytes);
+    case Kind::kEager:  // deliver()'s own
+      return;
     case Kind::kEagerSync:
       return arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
     case Kind::kRts:
@@ -152,6 +157,13 @@ void deliver(int from, const transport::Header& header, const std::byte* payload
       return complete(request_of(header.words[2]), Completion{});
   }
 }
+}  // namespace
+
+void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (wire::kind(header) != Kind::kEager) [[unlikely]]
+    return deliver_other(from, header, payload, bytes);
+  arrive_eager(from, wire::envelope_of(header), payload, bytes);
+}
 
 void consume(Unexpected* message, Request& receive) {
   if (message->rendezvous) {
@@ -170,7 +182,7 @@ namespace {
 inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
   if (queues.unexpected_count() != 0) [[unlikely]] {
-    if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
+    if (Unexpected* message = queues.find({receive.context_, apart(receive.source_), apart(receive.tag_)})) {
       queues.take(*message);
       consume(message, receive);
       return;
@@ -218,14 +230,57 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
   return status;
 }
 
+namespace {
+
+[[gnu::cold, gnu::noinline]] Status no_memory() {
+  return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+}
+
+// With what all of them have in common.
+inline Request* receive_of_one_run() {
+  Arena<Request>& arena = Arena<Request>::instance();
+  Request* request = arena.take_up();
+  if (request == nullptr) [[unlikely]] {
+    request = arena.create();
+    if (request == nullptr) return nullptr;
+    request->is_receive_ = request->as_new_ = request->view_.contiguous = true;
+  }
+  request->complete_ = false;
+  return request;
+}
+
+inline void begin_ireceive(Request& request, Request** out) {
+  request.retain();
+  request.engine_reference_ = true;
+  *out = &request;
+  begin_receive(request);
+}
+
+}  // namespace
+
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** out) {
   Request* request = make_request(data, true, wanted, -1);
   if (request == nullptr) [[unlikely]]
-    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
-  request->retain();
-  request->engine_reference_ = true;
-  begin_receive(*request);
-  *out = request;
+    return no_memory();
+  begin_ireceive(*request, out);
+  return kOk;
+}
+
+Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
+                    Request** out) {
+  Request* request = receive_of_one_run();
+  if (request == nullptr) [[unlikely]]
+    return no_memory();
+  request->context_ = wanted.context;
+  request->source_ = apart(wanted.source);
+  request->tag_ = apart(wanted.tag);
+  layout::View& view = request->view_;
+  view.address = static_cast<std::byte*>(buffer);
+  view.count = count;
+  view.type = &type;
+  view.packed = bytes;
+  request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(&type));
+  begin_ireceive(*request, out);
   return kOk;
 }
 

@@ -25,6 +25,7 @@ Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_
 }
 
 void begin_rendezvous(Request& receive, const Announcement& announced) {
+  receive.as_new_ = false;
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;

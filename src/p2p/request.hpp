@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/abi.hpp"
 #include "base/list.hpp"
@@ -49,24 +50,20 @@ class RequestState {
   [[nodiscard]] virtual const char* what() const noexcept = 0;
 };
 
-class Request final : public Object {
+class alignas(64) Request final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
-  // A point-to-point operation that begins.
-  Request(const layout::View& data, bool is_receive, std::uint32_t context, int source, int tag, int proc) noexcept
-      : Object(kKind),
-        is_receive_(is_receive),
-        view_(data),
-        // The type of a pending operation may be freed by the program (section 5.1.9).
-        type_(Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type))),
-        context_(context),
-        source_(source),
-        tag_(tag),
-        proc_(proc) {}
-  ~Request() {
-    if (destroy_communicator_ != nullptr && communicator_->drop()) [[unlikely]]
-      destroy_communicator_(communicator_);
+  // A point-to-point operation that begins; view_ and type_ are to be set.
+  Request(bool is_receive, std::uint32_t context, int source, int tag, int proc) noexcept
+      : Object(kKind), is_receive_(is_receive), context_(context), source_(source), tag_(tag), proc_(proc) {}
+  ~Request() { drop_communicator(); }
+
+  void drop_communicator() noexcept {
+    Object* const communicator = std::exchange(communicator_, nullptr);
+    const auto destroy = std::exchange(destroy_communicator_, nullptr);
+    if (destroy != nullptr && communicator->drop()) [[unlikely]]
+      destroy(communicator);
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
@@ -90,44 +87,55 @@ class Request final : public Object {
   // Errors that come later than the call that started it carry their text here.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
+  // --- what every message touches: three cache lines, in the order in which it does ---
+  enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
+  enum class Timing : std::uint8_t { kNone, kRead, kStream };
   bool complete_ = false;
   bool active_ = true;
   bool persistent_ = false;
   bool is_receive_ = false;
+  Phase phase_ = Phase::kIdle;
+  bool engine_reference_ = false;  // the engine holds a reference until completion
+  bool synchronous_ = false;
+  bool as_new_ = false;            // a receive of one run, with nothing set that the next one does not set again
+  Timing timing_ = Timing::kNone;  // p2p/single_copy: what a receive that is under way counts for
+  Link link_;                      // posted queue, the engine's copies, or the peer's queue of sends
+  std::uint32_t context_ = 0;
+  int source_ = 0;  // receive: wanted source; send: own rank in the communicator
+  int tag_ = 0;
+  int proc_ = -1;               // peer process; -1 for any
+  std::uint64_t sequence_ = 0;  // receives: order of posting
   Completion completion_;
-  std::string detail_;
-  std::unique_ptr<RequestState> state_;
+  Ref<layout::Datatype> type_;
   // Where an error of this operation is raised. With the function, a reference to it is held until the request is
   // destroyed (p2p does not know its type); without, what the request's state holds keeps it alive.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
-
-  // --- point-to-point state, owned by p2p/ ---
+  std::unique_ptr<RequestState> state_;
   layout::View view_;
-  Ref<layout::Datatype> type_;
-  std::uint32_t context_ = 0;
-  int source_ = 0;  // receive: wanted source; send: own rank in the communicator
-  int tag_ = 0;
-  int proc_ = -1;  // peer process; -1 for any
+
+  // --- the rest of the point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
   std::uint64_t peer_address_ = 0;  // receive: of the data in the sender's memory, where it is read there
   std::size_t offset_ = 0;          // bytes of the packed form done
   std::size_t total_ = 0;           // bytes to move
-  std::uint64_t sequence_ = 0;      // receives: order of posting
-  enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
-  Phase phase_ = Phase::kIdle;
-  bool synchronous_ = false;
-  enum class Timing : std::uint8_t { kNone, kRead, kStream };
-  Timing timing_ = Timing::kNone;  // p2p/single_copy: what a receive that is under way counts for
-  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
-  std::uint8_t word_ = 0;
-  std::uint32_t generation_ = 0;
-  bool unreadable_ = false;
-  bool read_again_ = false;
   // Device memory: what the program had put on its default stream before the call. Null: not looked at.
   std::shared_ptr<mem::cuda::Fence> fence_;
-  bool engine_reference_ = false;  // the engine holds a reference until completion
-  Link link_;                      // posted queue, the engine's copies, or the peer's queue of sends
+  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
+  std::uint32_t generation_ = 0;
+  std::uint8_t word_ = 0;
+  bool unreadable_ = false;
+  bool read_again_ = false;
+  std::string detail_;
 };
+
+// Gives up the program's reference to a request that has been reported. A receive of one run is kept for the next.
+inline void let_go(Request* request) {
+  if (!request->drop()) return;
+  if (!request->as_new_ || !request->completion_.error.ok()) [[unlikely]]
+    return Arena<Request>::instance().destroy(request);
+  request->drop_communicator();
+  Arena<Request>::instance().lay_aside(request);
+}
 
 }  // namespace hr::p2p

@@ -1,6 +1,7 @@
 // Every way to complete requests (section 3.7.5), with null and inactive ones in between, and what is left of them.
 #include <algorithm>
 #include <array>
+#include <random>
 #include <vector>
 
 #include "common/check.hpp"
@@ -182,6 +183,84 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
+// Receives that end in every way, so many that their requests are used again: none shows what the one before was.
+void used_again(const check::Environment& mpi) {
+  enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
+  constexpr int kFew = 4, kMany = 20000, kMost = 8;
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  std::mt19937 random(20261122);  // the same in both processes
+  const std::vector<int> sent(kMany, 5);
+  for (int round = 0; round < 300; ++round) {
+    const int count = 1 + static_cast<int>(random() % kMost);
+    const unsigned wait = random() % 3;
+    std::array<int, kMost> ways;
+    for (int& way : ways) way = static_cast<int>(random() % kWays);
+    if (mpi.rank == 0) {
+      for (int i = 0; i < count; ++i) {
+        const int way = ways[static_cast<std::size_t>(i)];
+        if (way == kCancelled) continue;
+        CHECK_OK(MPI_Send(sent.data(), way == kLong ? kMany : kFew, MPI_INT, 1, i, MPI_COMM_WORLD));
+      }
+      CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, 1, 99, nullptr, 0, MPI_INT, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      continue;
+    }
+    std::array<std::vector<int>, kMost> data;
+    std::array<MPI_Request, kMost> requests, before;
+    std::array<MPI_Status, kMost> statuses;
+    requests.fill(MPI_REQUEST_NULL);
+    bool truncated = false;
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const int way = ways[at], room = way == kLong ? kMany : way == kTruncated ? kFew / 2 : kFew;
+      truncated |= way == kTruncated;
+      data[at].assign(kMany, -1);
+      CHECK_OK(
+          MPI_Irecv(data[at].data(), room, MPI_INT, 0, way == kCancelled ? 50 + i : i, MPI_COMM_WORLD, &requests[at]));
+      before[at] = requests[at];
+      if (way == kCancelled) CHECK_OK(MPI_Cancel(&requests[at]));
+      if (way == kFreed) CHECK_OK(MPI_Request_free(&requests[at]));
+    }
+    if (wait == 0) {
+      const int code = MPI_Waitall(count, requests.data(), statuses.data());
+      if (truncated) CHECK_CLASS(code, MPI_ERR_IN_STATUS);
+      if (!truncated) CHECK_OK(code);
+    } else if (wait == 1) {
+      const int code = MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
+      if (truncated) CHECK_CLASS(code, MPI_ERR_TRUNCATE);
+      if (!truncated) CHECK_OK(code);
+    } else {
+      for (int i = 0; i < count; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        statuses[at].MPI_ERROR = MPI_SUCCESS;
+        const int code = MPI_Wait(&requests[at], &statuses[at]);
+        if (ways[at] == kTruncated) CHECK_CLASS(code, MPI_ERR_TRUNCATE);
+        if (ways[at] != kTruncated) CHECK_OK(code);
+      }
+    }
+    // After this message all eager ones before it have arrived, those of the freed requests, too.
+    CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, 0, 99, nullptr, 0, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const int way = ways[at];
+      const int wanted = way == kCancelled ? 0 : way == kLong ? kMany : way == kTruncated ? kFew / 2 : kFew;
+      CHECK(requests[at] == MPI_REQUEST_NULL);
+      for (int k = 0; k < kMany; ++k) CHECK_EQ(data[at][static_cast<std::size_t>(k)], k < wanted ? 5 : -1);
+      if (check::headrace()) CHECK_CLASS(MPI_Wait(&before[at], MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+      if (wait == 1 || way == kFreed) continue;
+      int elements = -1, cancelled = -1;
+      CHECK_OK(MPI_Test_cancelled(&statuses[at], &cancelled));
+      CHECK_EQ(cancelled, way == kCancelled ? 1 : 0);
+      if (wait == 0)
+        CHECK_EQ(check::error_class(statuses[at].MPI_ERROR), way == kTruncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+      if (way == kCancelled) continue;
+      CHECK_EQ(statuses[at].MPI_SOURCE, 0);
+      CHECK_EQ(statuses[at].MPI_TAG, i);
+      CHECK_OK(MPI_Get_count(&statuses[at], MPI_INT, &elements));
+      if (way != kTruncated) CHECK_EQ(elements, wanted);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -192,4 +271,5 @@ int main(int argc, char** argv) {
   any(mpi);
   some(mpi);
   status_and_free(mpi);
+  used_again(mpi);
 }

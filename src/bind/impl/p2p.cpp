@@ -50,6 +50,17 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
+// From any kind of memory into any layout.
+[[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
+                                             const p2p::Envelope& wanted, comm::Communicator& comm,
+                                             p2p::Request*& request) {
+  layout::View view;
+  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(p2p::ireceive(view, wanted, &request));
+  keep_communicator(*request, comm);
+  return kOk;
+}
+
 Status make_persistent_send(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                             comm::Communicator& comm, p2p::Mode mode, p2p::Request*& request) {
   if (dest == abi::kProcNull) return persistent_nothing(p2p::Completion{}, request);
@@ -117,9 +128,11 @@ Status irecv(void* buf, Count count, layout::Datatype& datatype, int source, int
              p2p::Request*& request) {
   if (source == abi::kProcNull) [[unlikely]]
     return done_already(from_nobody(), request);
-  layout::View view;
-  HR_TRY(layout::make_view(buf, count, datatype, &view));
-  HR_TRY(p2p::ireceive(view, incoming(comm, source, tag), &request));
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  if (!layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
+    return receive_nonblocking(buf, count, datatype, incoming(comm, source, tag), comm, request);
+  HR_TRY(p2p::ireceive_run(buf, count, datatype, bytes, incoming(comm, source, tag), &request));
   keep_communicator(*request, comm);
   return kOk;
 }

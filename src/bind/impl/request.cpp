@@ -45,13 +45,16 @@ void report_element(MPI_Request* handle, p2p::Request* request, MPI_Status* stat
   if (!error.ok()) *first = Errc::kInStatus;
 }
 
+// Waits for those that are not ready, in order, and reports each of them.
 Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* statuses) {
   Status first = kOk;
   for (int i = 0; i < requests.size(); ++i) {
     p2p::Request* request = requests[i];
+    if (!is_ready(request)) [[unlikely]]
+      HR_TRY(p2p::wait(*request));
     if (statuses == MPI_STATUSES_IGNORE && request != nullptr && request->plainly_done()) [[likely]] {
       handles[i] = MPI_REQUEST_NULL;
-      release(request);
+      p2p::let_go(request);
     } else {
       report_element(&handles[i], request, at(statuses, i), &first);
     }
@@ -102,9 +105,6 @@ Status test(MPI_Request* request, int& flag, MPI_Status* status) {
 Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  for (int i = 0; i < count; ++i) {
-    if (!is_ready(requests[i])) HR_TRY(p2p::wait(*requests[i]));
-  }
   return report_all(requests, array_of_requests, array_of_statuses);
 }
 

@@ -5,18 +5,6 @@
 namespace hr::bind::impl {
 namespace {
 
-void destroy(Object* communicator) {
-  Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
-}
-
-template <class Holder>
-void keep(Holder& holder, comm::Communicator& comm) {
-  if (holder.communicator_ != nullptr) return;
-  comm.retain();
-  holder.communicator_ = &comm;
-  holder.destroy_communicator_ = &destroy;
-}
-
 class NothingState final : public p2p::RequestState {
  public:
   explicit NothingState(const p2p::Completion& completion) : completion_(completion) {}
@@ -37,11 +25,16 @@ Status no_memory() {
 
 }  // namespace
 
-void keep_communicator(p2p::Request& request, comm::Communicator& comm) {
-  if (request.complete() && request.completion_.error.ok()) return;  // no error is to come
-  keep(request, comm);
+void destroy_communicator(Object* communicator) {
+  Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
 }
-void keep_communicator(p2p::Message& message, comm::Communicator& comm) { keep(message, comm); }
+
+void keep_communicator(p2p::Message& message, comm::Communicator& comm) {
+  if (message.communicator_ != nullptr) return;
+  comm.retain();
+  message.communicator_ = &comm;
+  message.destroy_communicator_ = &destroy_communicator;
+}
 
 Status done_already(const p2p::Completion& completion, p2p::Request*& request) {
   request = p2p::completed_request(completion);

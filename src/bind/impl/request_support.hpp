@@ -8,7 +8,15 @@
 
 namespace hr::bind::impl {
 
-void keep_communicator(p2p::Request& request, comm::Communicator& comm);
+void destroy_communicator(Object* communicator);
+inline void keep_communicator(p2p::Request& request, comm::Communicator& comm) {
+  if (request.complete() && request.completion_.error.ok()) return;  // no error is to come
+  if (request.communicator_ != nullptr) [[unlikely]]
+    return;
+  comm.retain();
+  request.communicator_ = &comm;
+  request.destroy_communicator_ = &destroy_communicator;
+}
 void keep_communicator(p2p::Message& message, comm::Communicator& comm);
 
 // A request that is complete already (MPI_PROC_NULL).
