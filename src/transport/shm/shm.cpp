@@ -74,7 +74,9 @@ class Shm final : public Transport {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
     if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
-    sent(to);
+    // A lone message must not pay for those that do not follow it.
+    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
+    notify(*to.bell);
     return kOk;
   }
   std::byte* reserve(int proc, std::size_t bytes) override {
@@ -116,11 +118,6 @@ class Shm final : public Transport {
     if (!direct_) [[unlikely]]
       bell.pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
     bell.ring();
-  }
-  void sent(Outgoing& to) noexcept {
-    // A lone message must not pay for those that do not follow it.
-    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
-    notify(*to.bell);
   }
   [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
   Status make_room(int peer, std::size_t bytes);
@@ -203,7 +200,7 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
     HR_TRY(make_room(peer, bytes));
     if (!to.producer.send(header, payload, bytes)) return Status::again();
   }
-  sent(to);
+  notify(*to.bell);
   return kOk;
 }
 
