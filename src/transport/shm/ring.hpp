@@ -183,9 +183,7 @@ class Consumer {
   [[nodiscard]] bool ready() noexcept {
     const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
     if (sequence == lap_) return true;
-    if ((sequence & kLapMask) == lap_) [[unlikely]]
-      fetch_pieces(sequence >> kLapBits);
-    return false;
+    return (sequence & kLapMask) == lap_ && follow_pieces();
   }
   // Hands the ready message to `deliver` and frees its space. Returns its length.
   std::size_t take(int from, Deliver deliver) {
@@ -207,8 +205,8 @@ class Consumer {
  private:
   // The part of take() that is about the byte ring.
   void take_long(int from, Deliver deliver);
-  // The first `pieces` pieces of the next message are written.
-  void fetch_pieces(std::uint32_t pieces) noexcept;
+  // The next message is being written: fetches its pieces. True when it is whole.
+  bool follow_pieces() noexcept;
 
   RingMemory* memory_ = nullptr;
   Cell* cell_ = nullptr;
