@@ -135,6 +135,7 @@ inline void let_go(Request* request) {
   if (!request->as_new_ || !request->completion_.error.ok()) [[unlikely]]
     return Arena<Request>::instance().destroy(request);
   request->drop_communicator();
+  request->type_ = {};  // the program may have freed it
   Arena<Request>::instance().lay_aside(request);
 }
 
