@@ -1,5 +1,4 @@
-// Allreduce of long vectors where processes share cores, or are two: parts of the result pass along a ring of slots,
-// and all take them from there.
+// Allreduce of long vectors: parts of the result pass along a ring of slots, and all take them from there.
 #include "coll/registry.hpp"
 #include "coll/shared/ring_slots.hpp"
 

@@ -1,5 +1,4 @@
-// Reduce of long vectors where processes share cores: parts of the result pass along a ring of slots, and the root
-// takes them from there.
+// Reduce of long vectors: parts of the result pass along a ring of slots, and the root takes them from there.
 #include "coll/registry.hpp"
 #include "coll/shared/ring_slots.hpp"
 

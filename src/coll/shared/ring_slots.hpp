@@ -3,8 +3,8 @@
 //
 // So every element of a contribution is read once, where the program has it, and what is combined fits the cores'
 // caches: a slot for each process, where VectorRounds writes whole vectors before it reads them. The price is that each
-// addition waits for the one before it. Where processes share cores they wait for one another anyway, and each does in
-// its turn what the ones before it have made possible; two processes with a core each wait once a round.
+// addition waits for the one before it: as long as parts are short and processes share cores, which makes every wait a
+// turn of others, VectorRounds takes less time.
 //
 // A slot has several writers here, one after the other: each has seen the step of the one before it.
 #pragma once

@@ -102,7 +102,7 @@ TEST_F(SelectTest, SharedMemoryIsUsedWhereThereIsAny) {
     made.sharing = sharing;
     EXPECT_EQ(chosen(made), "cells");
   }
-  made.span = 1 << 20;  // the type has holes
+  made.span = made.element = 1 << 20;  // the type has holes
   EXPECT_EQ(chosen(made), "recursive_doubling");
 }
 
@@ -210,20 +210,39 @@ TEST_F(SelectTest, LongBlocksOnSharedCores) {
   EXPECT_EQ(chosen(made), "direct");
 }
 
-// Long vectors where processes share cores: along a ring of slots.
-TEST_F(SelectTest, LongVectorsOnSharedCores) {
+// Long vectors: along a ring of slots, on shared cores from 128 KiB on.
+TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
   made.sharing = Sharing::kSlots;
   made.slot = 131072;
-  EXPECT_EQ(chosen(made), "slots");
-  made.crowded = true;
-  EXPECT_EQ(chosen(made), "slots_ring");
-  for (const Operation operation : {Operation::kReduceScatter, Operation::kReduceScatterBlock, Operation::kReduce}) {
-    made.operation = operation;
-    EXPECT_EQ(chosen(made), "slots_ring");
+  made.reading = Reading::kFaster;
+  for (const bool crowded : {false, true}) {
+    made.crowded = crowded;
+    for (const Operation operation :
+         {Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock, Operation::kReduce}) {
+      made.operation = operation;
+      EXPECT_EQ(chosen(made), "slots_ring");
+    }
   }
   made.bytes = 131072;
+  EXPECT_EQ(chosen(made), "slots");
+  made.crowded = false;
+  EXPECT_EQ(chosen(made), "slots_ring");
+}
+
+// With cores of their own: many processes gather through slots, and exchange short blocks there.
+TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
+  Query made = query(Operation::kAllgather, 65536, 4);
+  made.sharing = Sharing::kSlots;
+  made.slot = 131072;
+  made.reading = Reading::kFaster;
+  EXPECT_EQ(chosen(made), "direct");
+  made.ranks = 8;
+  EXPECT_EQ(chosen(made), "slots");
+  made.operation = Operation::kAlltoall;
+  EXPECT_EQ(chosen(made), "direct");
+  made.bytes = 4096;
   EXPECT_EQ(chosen(made), "slots");
 }
 
@@ -255,7 +274,7 @@ TEST_F(SelectTest, LongReductionsOfTwo) {
   made.operation = Operation::kReduce;
   EXPECT_EQ(chosen(made), "slots_pair");
   made.ranks = 3;
-  EXPECT_EQ(chosen(made), "direct");
+  EXPECT_EQ(chosen(made), "slots_ring");
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
