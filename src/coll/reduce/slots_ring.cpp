@@ -5,22 +5,7 @@
 namespace hr::coll {
 namespace {
 
-Task run(const Call& call) {
-  const shared::RingRounds ring(call);
-  const shared::Rounds& rounds = ring.rounds();
-  for (std::uint64_t round = 0; round < rounds.count(); ++round) {
-    Task adding = shared::add_to_parts(call, ring, round);
-    HR_CO_TRY(co_await adding);
-    for (int distance = 1; distance <= call.size() && call.is_root(); ++distance) {
-      const int part = (call.rank() + distance) % call.size();
-      shared::StepReached complete = ring.complete(part, round);
-      HR_CO_UNTIL(call, complete);
-      HR_CO_TRY(layout::copy(ring.combined(part, round), ring.piece(call.recv.all(), part, round)));
-    }
-    rounds.took(round + 1);
-  }
-  co_return kOk;
-}
+Task run(const Call& call) { return shared::reduce_along_ring(call, call.is_root()); }
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// Reduce-scatter of long vectors: every part passes along a ring of slots, as in
-// shared/ring_slots.hpp, and its owner takes it. The ring goes downwards, so that operands are combined in the order of
-// `pairwise`: part p starts with rank p's, then comes rank p - 1's.
+// Reduce-scatter of long vectors: every part passes along a ring of slots, as in shared/ring_slots.hpp, and its owner
+// takes it. The ring goes downwards, so that operands are combined in the order of `pairwise`: part p starts with rank
+// p's, then comes rank p - 1's.
 #include <algorithm>
 #include <vector>
 

@@ -2,9 +2,9 @@
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
 A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device),
-crowded (true: only where processes outnumber the cores; false: only where not) and reading (possible:
-only where processes can read one another's memory; faster: only where that was measured to be faster than copies through
-shared memory). Rows are tried in order.
+crowded (true: only where processes outnumber the cores; false: only where not) and reading (possible: only where
+processes can read one another's memory; faster: only where that was measured to be faster than copies through shared
+memory). Rows are tried in order.
 """
 
 from __future__ import annotations

@@ -17,29 +17,7 @@ namespace hr::coll::shared {
   return has_slots(query) && query.commutative && query.element <= query.slot;
 }
 
-class RingRounds : public PartRounds {
- public:
-  explicit RingRounds(const Call& call) noexcept
-      : PartRounds(call, typed_capacity(call.area->slot_bytes(), *contribution(call).type)), size_(call.size()) {}
-
-  // The elements of a part, where they are combined.
-  [[nodiscard]] View combined(int part, std::uint64_t round) const noexcept {
-    return piece_in_slot(part, 0, part, round);
-  }
-  // The result of a part is there: the last one has added to it.
-  [[nodiscard]] StepReached complete(int part, std::uint64_t round) const noexcept {
-    return rounds().written((part + size_ - 1) % size_, steps(round + 1, 0));
-  }
-  // `published` when a process has added to so many parts in a round.
-  [[nodiscard]] std::uint64_t steps(std::uint64_t round, int added) const noexcept {
-    return round * static_cast<std::uint64_t>(size_) + static_cast<std::uint64_t>(added);
-  }
-
- private:
-  int size_;
-};
-
-// This process's elements of a round are added to all parts.
-[[nodiscard]] Task add_to_parts(const Call& call, const RingRounds& ring, std::uint64_t round);
+// All parts are combined; the result goes to call.recv of the processes where `takes`.
+[[nodiscard]] Task reduce_along_ring(const Call& call, bool takes);
 
 }  // namespace hr::coll::shared

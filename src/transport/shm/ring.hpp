@@ -50,10 +50,11 @@ struct alignas(2 * kLine) Cell {
   std::byte data[kInlineBytes];
 };
 static_assert(sizeof(Cell) == 2 * kLine);
+static_assert(offsetof(Cell, data) + kShortBytes == kLine);
 
 // Bytes of the lines of a cell that a message of this length touches.
 constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
-  return payload > kLine - offsetof(Cell, data) && payload <= kInlineBytes ? sizeof(Cell) : kLine;
+  return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kLine;
 }
 
 // In the data of a cell whose payload lies in the byte ring.
