@@ -7,6 +7,7 @@
 #define HR_COLL_ALGORITHMS(X)      \
   X(barrier_dissemination)         \
   X(barrier_cells)                 \
+  X(barrier_cells_dissemination)   \
   X(barrier_linear)                \
   X(move_device)                   \
   X(bcast_binomial)                \
@@ -41,6 +42,7 @@
   X(reduce_slots_ring)             \
   X(reduce_slots_pair)             \
   X(reduce_cells)                  \
+  X(reduce_cells_binomial)         \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \
   X(allreduce_device_pull)         \
@@ -51,6 +53,7 @@
   X(allreduce_slots_ring)          \
   X(allreduce_cells_root)          \
   X(allreduce_cells)               \
+  X(allreduce_cells_doubling)      \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \

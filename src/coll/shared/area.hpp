@@ -3,7 +3,8 @@
 // Two parts, each a file of its own that is made when the first collective wants it and that has no name any more by
 // the time it is used:
 //   cells   control words and kCells cells a process; a short operation's data travels in a cell together with the
-//           flag that says it is there, so that 48 bytes cost one cache line
+//           flag that says it is there, so that 48 bytes cost one cache line; further flags are for what a process
+//           has to say later in the same operation (partials.hpp)
 //   slots   several a process, of knob coll_shared_bytes together, through which longer operations go in rounds
 //   (slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn of every process.
 // Every word has one writer, its process, and so has every byte, but for slots through which a ring of processes hands
@@ -49,17 +50,23 @@ inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour
 inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
+inline constexpr int kPartials = 7;
 inline constexpr std::uint64_t kSlots = 8;  // at most
 inline constexpr std::uint64_t kSlotsCrowded = 4;
 
-struct alignas(kPair) Cell {
+struct alignas(kLine) Line {
   std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
   std::uint64_t bytes;
-  std::byte line[kInlineBytes];  // up to this much data lies here, more in `room`
-  std::byte room[kCellBytes];
+  std::byte data[kInlineBytes];  // up to this much data lies here, more in the cell's room
+};
 
-  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? line : room; }
-  [[nodiscard]] std::byte* data() noexcept { return data(bytes); }
+struct alignas(kPair) Cell {
+  Line head;
+  std::byte room[kCellBytes];
+  Line partials[kPartials];
+
+  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
+  [[nodiscard]] std::byte* data() noexcept { return data(head.bytes); }
 };
 
 struct alignas(kPair) Word {

@@ -13,10 +13,10 @@ namespace hr::coll::shared {
 
 // Everybody may read the cell, which is filled in.
 inline void publish(const Call& call) noexcept {
-  own_cell(call).sequence.store(call.ticket + 1, std::memory_order_release);
+  own_cell(call).head.sequence.store(call.ticket + 1, std::memory_order_release);
 }
 inline void publish(const Call& call, std::size_t bytes) noexcept {
-  own_cell(call).bytes = bytes;
+  own_cell(call).head.bytes = bytes;
   publish(call);
 }
 
@@ -24,7 +24,7 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
 // cell, which are likely to be as many, come back while others read this one.
 void publish_room(const Call& call, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, std::size_t bytes) noexcept {
-  own_cell(call).bytes = bytes;
+  own_cell(call).head.bytes = bytes;
   if (bytes <= kInlineBytes) {
     publish(call);
   } else {
@@ -43,9 +43,9 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 [[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
                                       const View& data) {
   Cell& cell = cell_of(call, rank);
-  if (cell.bytes != bytes) [[unlikely]] {
+  if (cell.head.bytes != bytes) [[unlikely]] {
     return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
-                rank, static_cast<unsigned long long>(cell.bytes), bytes);
+                rank, static_cast<unsigned long long>(cell.head.bytes), bytes);
   }
   return layout::unpack(data, 0, data.packed, cell.data() + offset);
 }

@@ -3,9 +3,7 @@
 #include <cstring>
 
 namespace hr::coll::shared {
-namespace {
 
-// Elements between two origins. They may have holes.
 Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type) {
   if (type.contiguous(count)) [[likely]] {
     const Count lowest = type.true_lb();
@@ -20,12 +18,15 @@ Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::
   return layout::copy(view_at(from), view_at(to));
 }
 
-}  // namespace
+Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected) {
+  return fail(Errc::kTruncate, "%s: the vector of rank %d takes %llu bytes, this process's %zu", name(call.operation),
+              rank, static_cast<unsigned long long>(bytes), expected);
+}
 
 Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
   Cell& cell = own_cell(call);
-  cell.bytes = bytes;
+  cell.head.bytes = bytes;
   std::byte* data = cell.data();
   if (vector.plain_host() && bytes == vector.packed) [[likely]] {
     copy_in(data, vector.data(), bytes);
@@ -39,7 +40,7 @@ CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept
       type_(*contribution(call).type),
       count_(count),
       origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(own_cell(call).bytes),
+      bytes_(own_cell(call).head.bytes),
       own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
 
 Status CellVectors::find(int rank, std::byte** origin) const {
@@ -48,10 +49,8 @@ Status CellVectors::find(int rank, std::byte** origin) const {
     return kOk;
   }
   Cell& cell = cell_of(call_, rank);
-  if (cell.bytes != bytes_) [[unlikely]] {
-    return fail(Errc::kTruncate, "%s: the vector of rank %d takes %llu bytes, this process's %zu",
-                name(call_.operation), rank, static_cast<unsigned long long>(cell.bytes), bytes_);
-  }
+  if (cell.head.bytes != bytes_) [[unlikely]]
+    return wrong_length(call_, rank, cell.head.bytes, bytes_);
   *origin = moved(cell.data(bytes_), origin_);
   return kOk;
 }

@@ -20,9 +20,14 @@ namespace hr::coll::shared {
 // The contribution, for all to read.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));
-  publish_data(call, own_cell(call).bytes);
+  publish_data(call, own_cell(call).head.bytes);
   return kOk;
 }
+
+// Elements between two origins. They may have holes.
+Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type);
+// MPI_ERR_TRUNCATE: a member's vector takes `bytes`, this process's `expected`.
+Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected);
 
 // A binary tree over `leaves`; the left half of a subtree is a power of two. The first `pairs` leaves are two ranks
 // each. Leaf 0 starts with rank `top`.

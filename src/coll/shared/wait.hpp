@@ -43,7 +43,7 @@ struct CellArrived {
   const Call& call;
   int rank;
   bool operator()() const noexcept {
-    return call.area->cell(rank, call.ticket).sequence.load(std::memory_order_acquire) == call.ticket + 1;
+    return call.area->cell(rank, call.ticket).head.sequence.load(std::memory_order_acquire) == call.ticket + 1;
   }
 };
 

@@ -38,8 +38,9 @@ class Flags {
 
   // This rank's; 0 at first.
   void set(int value) noexcept { __atomic_store_n(&numbers_[rank_], value, __ATOMIC_RELEASE); }
+  [[nodiscard]] int of(int rank) const noexcept { return __atomic_load_n(&numbers_[rank], __ATOMIC_ACQUIRE); }
   void await(int rank, int value) const noexcept {
-    while (__atomic_load_n(&numbers_[rank], __ATOMIC_ACQUIRE) != value) ::sched_yield();
+    while (of(rank) != value) ::sched_yield();
   }
   void await_others(int value) const noexcept {
     for (int rank = 0; rank < size_; ++rank) {

@@ -246,6 +246,65 @@ TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(chosen(made), "slots");
 }
 
+// With cores of their own: short vectors step by step where they are many, longer ones through slots.
+TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
+  Query made = query(Operation::kAllreduce, 0, 0);
+  made.element = 4;
+  made.sharing = Sharing::kSlots;
+  made.slot = 65536;
+  const auto of = [&](Operation operation, int ranks, std::size_t bytes) {
+    made.operation = operation;
+    made.ranks = ranks;
+    made.bytes = made.span = bytes;
+    return chosen(made);
+  };
+  EXPECT_EQ(of(Operation::kAllreduce, 16, 8), "cells");
+  EXPECT_EQ(of(Operation::kAllreduce, 32, 8), "cells_doubling");
+  EXPECT_EQ(of(Operation::kAllreduce, 4, 4096), "cells");
+  EXPECT_EQ(of(Operation::kAllreduce, 8, 4096), "cells_doubling");
+  EXPECT_EQ(of(Operation::kAllreduce, 8, 8192), "slots_ring");
+  EXPECT_EQ(of(Operation::kAllreduce, 16, 4096), "slots");
+  EXPECT_EQ(of(Operation::kReduce, 4, 8192), "cells");
+  EXPECT_EQ(of(Operation::kReduce, 8, 8192), "slots_ring");
+  EXPECT_EQ(of(Operation::kReduce, 16, 2048), "cells_binomial");
+  EXPECT_EQ(of(Operation::kReduce, 16, 8192), "slots");
+  EXPECT_EQ(of(Operation::kReduce, 32, 8192), "cells_binomial");
+  EXPECT_EQ(of(Operation::kBarrier, 32, 0), "cells");
+  EXPECT_EQ(of(Operation::kBarrier, 64, 0), "cells_dissemination");
+  made.commutative = false;  // the ways through slots do not apply
+  EXPECT_EQ(of(Operation::kAllreduce, 16, 4096), "cells");
+  EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells_binomial");
+  made.commutative = made.crowded = true;
+  EXPECT_EQ(of(Operation::kAllreduce, 32, 4096), "cells_root");
+  EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells");
+}
+
+// Partials need flags and room for all steps.
+TEST_F(SelectTest, PartialsHaveTheirLimits) {
+  const Algorithm* doubling = find_algorithm(Operation::kAllreduce, "cells_doubling");
+  const Algorithm* binomial = find_algorithm(Operation::kReduce, "cells_binomial");
+  ASSERT_NE(doubling, nullptr);
+  ASSERT_NE(binomial, nullptr);
+  Query made = query(Operation::kAllreduce, 64, 128);
+  made.sharing = Sharing::kCells;
+  made.span = 64;
+  EXPECT_TRUE(doubling->probe(made));
+  EXPECT_TRUE(binomial->probe(made));
+  made.ranks = 127;  // the first ones work in pairs: two steps more than doublings
+  EXPECT_TRUE(doubling->probe(made));
+  made.ranks = 129;
+  EXPECT_FALSE(doubling->probe(made));
+  EXPECT_FALSE(binomial->probe(made));
+  made.ranks = 8;
+  made.span = 4096;
+  EXPECT_TRUE(doubling->probe(made));
+  made.span = 8192;
+  EXPECT_FALSE(doubling->probe(made));
+  EXPECT_TRUE(binomial->probe(made));
+  made.span = 8193;
+  EXPECT_FALSE(binomial->probe(made));
+}
+
 // Two processes: by reading, or by a message, which both copy, where that is faster; slots where it is not, or while
 // that is not known.
 TEST_F(SelectTest, LongBroadcastsOfTwo) {

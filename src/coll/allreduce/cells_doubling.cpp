@@ -1,0 +1,98 @@
+// Allreduce by recursive doubling through shared cells: as recursive_doubling.cpp, where each process reads its
+// partner's partial result from its cell. log2 p steps and as much work, where `cells` has one step and p times the
+// work: for many processes with cores of their own.
+#include <bit>
+
+#include "coll/registry.hpp"
+#include "coll/shared/partials.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Where the number of processes is not a power of two, the first ones work in pairs.
+struct Doubling {
+  int power;
+  int paired;  // processes that do
+  explicit constexpr Doubling(int size) noexcept
+      : power(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), paired(2 * (size - power)) {}
+  // One of a pair that goes on for both starts with its second partial.
+  [[nodiscard]] constexpr int first_step(int rank) const noexcept { return rank < paired ? 1 : 0; }
+  [[nodiscard]] constexpr int position(int rank) const noexcept { return rank < paired ? rank / 2 : rank - paired / 2; }
+  [[nodiscard]] constexpr int rank_at(int position) const noexcept {
+    return position < paired / 2 ? 2 * position + 1 : position + paired / 2;
+  }
+  // Of the result.
+  [[nodiscard]] constexpr int last_step(int rank) const noexcept {
+    return first_step(rank) + static_cast<int>(std::bit_width(static_cast<unsigned>(power))) - 1;
+  }
+};
+
+// Partials that others may read. The result is one where somebody takes it from there.
+constexpr int places(int size) noexcept {
+  const Doubling doubling(size);
+  return doubling.last_step(0) + (doubling.paired > 0 ? 1 : 0);
+}
+
+bool probe(const Query& query) noexcept {
+  return query.ranks > 1 && shared::partials_fit(query, places(query.ranks) - 1, places(query.ranks));
+}
+
+// The other one of the pair goes on for both.
+Task wait_for_result(const Call& call, const Doubling& doubling, const shared::Partials& partials) {
+  const int other = call.rank() + 1;
+  shared::PartialThere there{call, other, doubling.last_step(other)};
+  HR_CO_UNTIL(call, there);
+  std::byte* result = nullptr;
+  HR_CO_TRY(partials.find(other, doubling.last_step(other), &result));
+  call.area->seen_everybody(call.ticket);
+  co_return partials.copy(result, call.recv.all().address);
+}
+
+Task run(const Call& call) {
+  const Doubling doubling(call.size());
+  const int rank = call.rank();
+  std::byte* const result = call.recv.all().address;
+  shared::CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  const shared::Partials partials(call, places(call.size()));
+  HR_CO_TRY(partials.publish_contribution());
+  if (rank < doubling.paired && rank % 2 == 0) {
+    Task waiting = wait_for_result(call, doubling, partials);
+    const Status status = co_await waiting;
+    co_return status;
+  }
+
+  std::byte* other = nullptr;
+  if (rank < doubling.paired) {
+    shared::PartialThere there{call, rank - 1, 0};
+    HR_CO_UNTIL(call, there);
+    HR_CO_TRY(partials.find(rank - 1, 0, &other));
+    HR_CO_TRY(partials.combine(other, partials.own(0), partials.own(1)));
+    partials.publish(1);
+  }
+  const int position = doubling.position(rank);
+  int step = doubling.first_step(rank);
+  for (int bit = 1; bit < doubling.power; bit *= 2, ++step) {
+    const int partner = doubling.rank_at(position ^ bit);
+    const int there_step = doubling.first_step(partner) + step - doubling.first_step(rank);
+    shared::PartialThere there{call, partner, there_step};
+    HR_CO_UNTIL(call, there);
+    HR_CO_TRY(partials.find(partner, there_step, &other));
+    const bool last = 2 * bit == doubling.power;
+    std::byte* const mine = partials.own(step);
+    std::byte* const to = last && rank >= doubling.paired ? result : partials.own(step + 1);
+    const bool lower = (position & bit) != 0;
+    HR_CO_TRY(partials.combine(lower ? other : mine, lower ? mine : other, to));
+    if (!last || rank < doubling.paired) partials.publish(step + 1);
+  }
+  call.area->seen_everybody(call.ticket);
+  if (rank < doubling.paired) co_return partials.copy(partials.own(step), result);
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allreduce_cells_doubling = {"cells_doubling", serves(Operation::kAllreduce), &probe, &run,
+                                            Sharing::kCells};
+
+}  // namespace hr::coll

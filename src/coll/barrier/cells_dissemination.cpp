@@ -1,0 +1,31 @@
+// Barrier by dissemination through shared cells: in step k each process raises a flag for the one 2^k ranks on, and
+// waits for that of the one 2^k ranks before. For many processes, of which each would look at everybody's flag.
+#include "coll/registry.hpp"
+#include "coll/shared/partials.hpp"
+
+namespace hr::coll {
+namespace {
+
+bool probe(const Query& query) noexcept {
+  return query.ranks > 1 && shared::partials_fit(query, shared::doublings(query.ranks) - 1, 0);
+}
+
+Task run(const Call& call) {
+  const int size = call.size();
+  shared::CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  for (int step = 0, distance = 1; distance < size; ++step, distance *= 2) {
+    shared::publish_step(call, step, 0);
+    shared::PartialThere there{call, (call.rank() - distance + size) % size, step};
+    HR_CO_UNTIL(call, there);
+  }
+  call.area->seen_everybody(call.ticket);
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm barrier_cells_dissemination = {"cells_dissemination", serves(Operation::kBarrier), &probe, &run,
+                                               Sharing::kCells};
+
+}  // namespace hr::coll

@@ -1,0 +1,69 @@
+// Reduce up a binomial tree through shared cells: as binomial.cpp, where each process reads its children's partial
+// results from their cells. For many processes with cores of their own, whose vectors the root alone would combine for
+// long.
+#include "coll/registry.hpp"
+#include "coll/shared/partials.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Only the last partial of a process is read by others, and the next one is made of the one before.
+constexpr int kPlaces = 2;
+
+bool probe(const Query& query) noexcept {
+  return query.ranks > 1 && shared::partials_fit(query, shared::doublings(query.ranks), kPlaces);
+}
+
+// What process `relative` of `size`, counted from the tree's top, has combined when it hands its result on.
+constexpr int combinations(int relative, int size) noexcept {
+  int count = 0;
+  for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) count += relative + bit < size ? 1 : 0;
+  return count;
+}
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  const int top = call.op->commutative() ? call.root : 0;
+  const int relative = (rank - top + size) % size;
+  const int combined = combinations(relative, size);
+  shared::CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  const shared::Partials partials(call, kPlaces);
+  if (combined == 0) {
+    HR_CO_TRY(partials.publish_contribution());
+  } else if (call.in_place) {
+    HR_CO_TRY(shared::write_vector(call, contribution(call)));
+  }
+  int step = 0;
+  for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) {
+    if (relative + bit >= size) continue;
+    const int child = (rank + bit) % size;
+    const int child_step = combinations(relative + bit, size);
+    shared::PartialThere there{call, child, child_step};
+    HR_CO_UNTIL(call, there);
+    std::byte* other = nullptr;
+    HR_CO_TRY(partials.find(child, child_step, &other));
+    const bool is_result = step + 1 == combined && relative == 0 && call.is_root();
+    std::byte* const to = is_result ? call.recv.all().address : partials.own(step + 1);
+    HR_CO_TRY(partials.combine(partials.own(step), other, to));
+    ++step;
+  }
+  if (relative == 0) call.area->seen_everybody(call.ticket);
+  if (combined > 0 && !(relative == 0 && call.is_root())) partials.publish(combined);
+  if (!call.is_root() || relative == 0) co_return kOk;
+
+  // The operation is not commutative: rank 0 has the result.
+  const int last = combinations(0, size);
+  shared::PartialThere there{call, top, last};
+  HR_CO_UNTIL(call, there);
+  std::byte* result = nullptr;
+  HR_CO_TRY(partials.find(top, last, &result));
+  co_return partials.copy(result, call.recv.all().address);
+}
+
+}  // namespace
+
+const Algorithm reduce_cells_binomial = {"cells_binomial", serves(Operation::kReduce), &probe, &run, Sharing::kCells};
+
+}  // namespace hr::coll

@@ -1,0 +1,109 @@
+// Partials: what processes combine step by step on their way to the result of a reduction, for others to go on from.
+//
+// Partial 0 of a process is its contribution, as it lies in the cell of the operation (reduce_cells.hpp); partial k is
+// what it has after k combinations. Each has a flag of its own, beside which a short one lies; longer ones share the
+// cell's room: partial k lies in place k modulo the number of places. Who reads what, and when, is the affair of the
+// algorithm, which gives log2 p steps to p processes where everybody's cells take p. Owner: a local of the coroutine.
+// Threads: library lock.
+#pragma once
+
+#include <bit>
+
+#include "base/cache_lines.hpp"
+#include "coll/shared/reduce_cells.hpp"
+
+namespace hr::coll::shared {
+
+// Combinations that lead from one contribution to that of all.
+[[nodiscard]] constexpr int doublings(int ranks) noexcept {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+}
+
+// The bytes of a room that one partial of a vector takes.
+[[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
+  return (span + kLine - 1) / kLine * kLine;
+}
+
+// There are flags for partials up to `last`, and room for as many as that at a time.
+[[nodiscard]] constexpr bool partials_fit(const Query& query, int last, int places) noexcept {
+  return has_cells(query) && last <= kPartials &&
+         partial_room(query.span) * static_cast<std::size_t>(places) <= kCellBytes;
+}
+
+// A member's flag of a step is up; its partial, if any, may be read.
+struct PartialThere {
+  const Call& call;
+  int rank;
+  int step;
+  bool operator()() const noexcept {
+    Cell& cell = cell_of(call, rank);
+    const Line& line = step == 0 ? cell.head : cell.partials[step - 1];
+    return line.sequence.load(std::memory_order_acquire) == call.ticket + 1;
+  }
+};
+
+// This process's flag of a step.
+inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept {
+  Cell& cell = own_cell(call);
+  Line& line = step == 0 ? cell.head : cell.partials[step - 1];
+  line.bytes = bytes;
+  line.sequence.store(call.ticket + 1, std::memory_order_release);
+}
+
+class Partials {
+ public:
+  // The own cell may be written.
+  Partials(const Call& call, int places) noexcept
+      : call_(call),
+        places_(places),
+        type_(*contribution(call).type),
+        count_(contribution(call).count),
+        bytes_(typed_bytes(count_, type_)),
+        origin_(typed_origin(count_, type_)) {}
+
+  // The contribution, for others to read.
+  [[nodiscard]] Status publish_contribution() const { return publish_vector(call_); }
+  // Where this process's elements of a step are, or go.
+  [[nodiscard]] std::byte* own(int step) const noexcept {
+    if (step == 0 && !call_.in_place && !call_.send.none()) return call_.send.all().address;
+    return in_cell(own_cell(call_), step);
+  }
+  void publish(int step) const noexcept {
+    if (bytes_ > kInlineBytes) hand_over(room(own_cell(call_), step), bytes_);
+    publish_step(call_, step, bytes_);
+  }
+
+  // Those of a member, which are there.
+  // Errors: MPI_ERR_TRUNCATE when its vector is not as long as this process's.
+  [[nodiscard]] Status find(int rank, int step, std::byte** origin) const {
+    Cell& cell = cell_of(call_, rank);
+    const std::uint64_t bytes = step == 0 ? cell.head.bytes : cell.partials[step - 1].bytes;
+    if (bytes != bytes_) [[unlikely]]
+      return wrong_length(call_, rank, bytes, bytes_);
+    *origin = in_cell(cell, step);
+    return kOk;
+  }
+  // to = left op right, all of them origins; `to` is neither.
+  [[nodiscard]] Status combine(const std::byte* left, const std::byte* right, std::byte* to) const {
+    return layout::apply_to(*call_.op, left, right, to, count_, type_);
+  }
+  [[nodiscard]] Status copy(std::byte* from, std::byte* to) const { return copy_elements(from, to, count_, type_); }
+
+ private:
+  [[nodiscard]] std::byte* room(Cell& cell, int step) const noexcept {
+    return cell.room + static_cast<std::size_t>(step % places_) * partial_room(bytes_);
+  }
+  [[nodiscard]] std::byte* in_cell(Cell& cell, int step) const noexcept {
+    if (bytes_ > kInlineBytes) return moved(room(cell, step), origin_);
+    return moved(step == 0 ? cell.head.data : cell.partials[step - 1].data, origin_);
+  }
+
+  const Call& call_;
+  int places_;
+  const layout::Datatype& type_;
+  Count count_;
+  std::size_t bytes_;
+  Count origin_;
+};
+
+}  // namespace hr::coll::shared

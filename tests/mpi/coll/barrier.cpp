@@ -1,0 +1,33 @@
+// Nobody comes out of a barrier before all have come to it: each rank says in memory that all see how many it has come
+// to, after a delay of its own, and looks at everybody's word when it is out. In three forms, on the world and on a
+// communicator in another order, more often than the cells of a communicator are many.
+#include <cstdio>
+
+#include "coll_test.hpp"
+#include "common/flags.hpp"
+
+using namespace coll_test;
+
+int main(int argc, char** argv) {
+  check::Environment mpi(&argc, &argv);
+  {
+    Choices choices;
+    std::mt19937 delays(static_cast<unsigned>(mpi.rank) + 1);
+    check::Flags arrived(mpi);
+    MPI_Comm reversed = MPI_COMM_NULL;
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &reversed));
+    for (int round = 1; round <= 100; ++round) {
+      const MPI_Comm comm = choices.flip() ? MPI_COMM_WORLD : reversed;
+      const auto form = static_cast<Form>(choices.below(3));
+      for (unsigned left = delays() % 4 * (delays() % 4000); left > 0; --left) asm volatile("");
+      arrived.set(round);
+      CARRY_OUT(form, B, b, arrier, comm);
+      for (int rank = 0; rank < mpi.size; ++rank) {
+        // The others may have come to the next one, which waits for this rank.
+        CHECK(arrived.of(rank) == round || arrived.of(rank) == round + 1);
+      }
+    }
+    CHECK_OK(MPI_Comm_free(&reversed));
+  }
+  return 0;
+}
