@@ -35,6 +35,7 @@ struct Query {
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
   bool crowded = false;              // they outnumber the cores
+  int teams = 1;                     // of processes that share a cache (shared/teams.hpp)
   Reading reading = Reading::kNone;  // they can read one another's memory
   bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
   [[nodiscard]] bool operator==(const Query&) const = default;

@@ -64,6 +64,7 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
     query.crowded = call.area->crowded();
+    query.teams = call.area->teams().count();
     query.reading = call.area->reading();
   }
   query.devices = mode.agreed;

@@ -14,6 +14,7 @@
   X(bcast_scatter_ring)            \
   X(bcast_direct)                  \
   X(bcast_slots)                   \
+  X(bcast_slots_tree)              \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
   X(gather_binomial)               \

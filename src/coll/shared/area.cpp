@@ -40,6 +40,21 @@ class State final : public comm::CollectiveState {
   Area area_;
 };
 
+// A process that this one tells where it is reads it from one word.
+std::uint64_t as_word(const topo::Neighbourhood& place) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(place.memory)) << 32 |
+         static_cast<std::uint32_t>(place.cache);
+}
+topo::Neighbourhood from_word(std::uint64_t word) noexcept {
+  return {static_cast<std::int32_t>(word >> 32), static_cast<std::int32_t>(word)};
+}
+
+// As bound when a communicator of several was first to share memory.
+const topo::Neighbourhood& own_neighbourhood() {
+  static const topo::Neighbourhood here = topo::neighbourhood_of(topo::allowed_cpus());
+  return here;
+}
+
 std::string path_of(int maker, std::uint64_t number) {
   const boot::Identity& identity = boot::identity();
   return knobs().shm_dir + "/headrace." + identity.job_id + ".coll." + std::to_string(maker) + "." +
@@ -93,6 +108,23 @@ std::size_t Area::bytes_of(Sharing part) const noexcept {
   return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : slot_count_ * slot_bytes_);
 }
 
+void Area::tell_place(Block* blocks) const {
+  topo::Neighbourhood place;
+  if (knobs().coll_team > 0) {
+    place.cache = rank_ / knobs().coll_team;
+  } else if (size_ > 2) {
+    place = own_neighbourhood();
+  }
+  blocks[rank_].control.place.value.store(as_word(place), std::memory_order_release);
+}
+
+void Area::meet_neighbours() {
+  std::vector<topo::Neighbourhood> members;
+  for (int rank = 0; rank < size_; ++rank)
+    members.push_back(from_word(control(rank).place.value.load(std::memory_order_acquire)));
+  teams_ = Teams(members);
+}
+
 Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
@@ -108,6 +140,7 @@ Task Area::open(Sharing part) {
   HR_CO_TRY(co_await telling);
   bool open = number != kNoFile;
   if (rank_ != 0 && open) open = opened(file.attach(path_of(procs[0], number), bytes));
+  if (open && part == Sharing::kCells) tell_place(reinterpret_cast<Block*>(file.data()));
   std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
@@ -118,6 +151,7 @@ Task Area::open(Sharing part) {
     crowded_ = (facts & kCrowded) != 0;
     if (crowded_) cut_slots(kSlotsCrowded);
     blocks_ = reinterpret_cast<Block*>(file.data());
+    meet_neighbours();
   } else {
     slots_ = file.data();
     Reading reading = Reading::kNone;

@@ -36,6 +36,7 @@
 
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
+#include "coll/shared/teams.hpp"
 #include "comm/communicator.hpp"
 #include "p2p/task.hpp"
 
@@ -79,6 +80,7 @@ struct Control {
   Word finished;   // operations it is through with
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
+  Word place;      // its neighbourhood (area.cpp); written before anybody reads, when the cells are opened
   // Device collectives (device/members.hpp).
   Word device_done;   // ticket + 1 of the last operation that its GPU is done with
   Word device_trial;  // what came of the last trial to map everybody's memory (device/members.cpp)
@@ -141,6 +143,8 @@ class Area {
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  // Who shares caches and memory: told when the cells were opened.
+  [[nodiscard]] const Teams& teams() const noexcept { return teams_; }
 
   // --- cells ---
   [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
@@ -177,6 +181,8 @@ class Area {
 
   bool look(std::uint64_t count) noexcept;
   void cut_slots(std::uint64_t count) noexcept;
+  void tell_place(Block* blocks) const;
+  void meet_neighbours();
   bool decide_device_mode(std::uint64_t ticket) noexcept;
   bool latest_turn(std::uint64_t* turn) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
@@ -197,6 +203,7 @@ class Area {
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
   bool crowded_ = false;
+  Teams teams_;
   Reading reading_ = Reading::kNone;
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;

@@ -26,8 +26,12 @@ class Rounds {
   void took(std::uint64_t steps) const noexcept { steps_.tell(&Control::consumed, steps); }
 
   // What a member says to the others beside the data of round 0: written when that is writable, read when it is there.
-  void set_note(std::uint64_t note) const noexcept { note_of(steps_.area().rank()) = note; }
-  [[nodiscard]] std::uint64_t note(int rank) const noexcept { return note_of(rank); }
+  void set_note(std::uint64_t note) const noexcept {
+    std::atomic_ref(note_of(steps_.area().rank())).store(note, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t note(int rank) const noexcept {
+    return std::atomic_ref(note_of(rank)).load(std::memory_order_relaxed);
+  }
 
   // Nobody needs what the slot of this round held before.
   struct Writable {
