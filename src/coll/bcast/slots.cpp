@@ -75,7 +75,7 @@ Task take(const Call& call, const shared::Rounds& rounds, std::size_t most, Plac
 Task broadcast(const Call& call, Place place) {
   const std::size_t room = call.area->slot_bytes();
   const std::size_t most = shared::piece_size(call, call.bytes, call.area->crowded() ? room : std::min(kMost, room));
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most), most);
   Task task = call.is_root() ? give(call, rounds, most) : take(call, rounds, most, place);
   const Status status = co_await task;
   // Before the others are told, as these rounds end, that they need not wait any longer.

@@ -33,7 +33,7 @@ Task run(const Call& call) {
   if (combined == 0) {
     HR_CO_TRY(partials.publish_contribution());
   } else if (call.in_place) {
-    HR_CO_TRY(shared::write_vector(call, contribution(call)));
+    HR_CO_TRY(partials.write_contribution());
   }
   int step = 0;
   for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) {

@@ -23,7 +23,8 @@ Task run(const Call& call) {
   const std::size_t total = typed_bytes(vector.count, *vector.type);
   const std::size_t most = shared::piece_size(call, total, call.area->crowded() ? room : std::min(kMost, room));
   const Count elements = std::max<Count>(1, typed_capacity(most, *vector.type));
-  const shared::Rounds rounds(call, static_cast<std::uint64_t>((vector.count + elements - 1) / elements));
+  const shared::Rounds rounds(call, static_cast<std::uint64_t>((vector.count + elements - 1) / elements),
+                              typed_bytes(elements, *vector.type));
   const int other = 1 - call.root;
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     const Count begin = static_cast<Count>(round) * elements;

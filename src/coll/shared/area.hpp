@@ -29,6 +29,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,8 +67,18 @@ struct alignas(kPair) Cell {
   std::byte room[kCellBytes];
   Line partials[kPartials];
 
-  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
-  [[nodiscard]] std::byte* data() noexcept { return data(head.bytes); }
+  // Where data of that length lies in that operation.
+  [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket) noexcept {
+    return length <= kInlineBytes ? head.data : room + place(length, ticket);
+  }
+
+ private:
+  // Longer data at another place each time the cell comes round: a line that is still in another core's nearest cache
+  // takes longer to come back than one that has left it.
+  [[nodiscard]] static constexpr std::size_t place(std::size_t length, std::uint64_t ticket) noexcept {
+    return length <= kCellBytes / 8 || length > kCellBytes / 2 ? 0
+                                                               : ticket / kCells * std::bit_ceil(length) % kCellBytes;
+  }
 };
 
 struct alignas(kPair) Word {

@@ -34,7 +34,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(pack_in(data, 0, data.packed, own_cell(call).data(data.packed)));
+  HR_TRY(pack_in(data, 0, data.packed, own_cell(call).data(data.packed, call.ticket)));
   publish_data(call, data.packed);
   return kOk;
 }
@@ -47,7 +47,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
     return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
                 rank, static_cast<unsigned long long>(cell.head.bytes), bytes);
   }
-  return layout::unpack(data, 0, data.packed, cell.data() + offset);
+  return layout::unpack(data, 0, data.packed, cell.data(bytes, call.ticket) + offset);
 }
 
 // The packed form that a member published, into a view of the same size.

@@ -1,10 +1,10 @@
 // Partials: what processes combine step by step on their way to the result of a reduction, for others to go on from.
 //
-// Partial 0 of a process is its contribution, as it lies in the cell of the operation (reduce_cells.hpp); partial k is
-// what it has after k combinations. Each has a flag of its own, beside which a short one lies; longer ones share the
-// cell's room: partial k lies in place k modulo the number of places. Who reads what, and when, is the affair of the
-// algorithm, which gives log2 p steps to p processes where everybody's cells take p. Owner: a local of the coroutine.
-// Threads: library lock.
+// Partial 0 of a process is its contribution; partial k is what it has after k combinations. Each has a flag of its own,
+// beside which a short one lies; longer ones share the cell's room: partial k lies in place k modulo the number of
+// places, which wander through the room as the data of cells do (area.hpp). Who reads what, and when, is the affair of
+// the algorithm, which gives log2 p steps to p processes where everybody's cells take p.
+// Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include <bit>
@@ -61,8 +61,17 @@ class Partials {
         bytes_(typed_bytes(count_, type_)),
         origin_(typed_origin(count_, type_)) {}
 
-  // The contribution, for others to read.
-  [[nodiscard]] Status publish_contribution() const { return publish_vector(call_); }
+  // Puts the contribution into the cell.
+  [[nodiscard]] Status write_contribution() const {
+    Cell& cell = own_cell(call_);
+    return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
+  }
+  // The same for others to read.
+  [[nodiscard]] Status publish_contribution() const {
+    HR_TRY(write_contribution());
+    publish(0);
+    return kOk;
+  }
   // Where this process's elements of a step are, or go.
   [[nodiscard]] std::byte* own(int step) const noexcept {
     if (step == 0 && !call_.in_place && !call_.send.none()) return call_.send.all().address;
@@ -91,7 +100,9 @@ class Partials {
 
  private:
   [[nodiscard]] std::byte* room(Cell& cell, int step) const noexcept {
-    return cell.room + static_cast<std::size_t>(step % places_) * partial_room(bytes_);
+    const std::size_t fit = kCellBytes / partial_room(bytes_);
+    const std::size_t turn = call_.ticket / kCells + static_cast<std::size_t>(step % places_);
+    return cell.room + turn % fit * partial_room(bytes_);
   }
   [[nodiscard]] std::byte* in_cell(Cell& cell, int step) const noexcept {
     if (bytes_ > kInlineBytes) return moved(room(cell, step), origin_);

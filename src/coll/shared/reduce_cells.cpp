@@ -27,7 +27,10 @@ Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
   Cell& cell = own_cell(call);
   cell.head.bytes = bytes;
-  std::byte* data = cell.data();
+  return write_elements(vector, bytes, cell.data(bytes, call.ticket));
+}
+
+Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
   if (vector.plain_host() && bytes == vector.packed) [[likely]] {
     copy_in(data, vector.data(), bytes);
     return kOk;
@@ -51,7 +54,7 @@ Status CellVectors::find(int rank, std::byte** origin) const {
   Cell& cell = cell_of(call_, rank);
   if (cell.head.bytes != bytes_) [[unlikely]]
     return wrong_length(call_, rank, cell.head.bytes, bytes_);
-  *origin = moved(cell.data(bytes_), origin_);
+  *origin = moved(cell.data(bytes_, call_.ticket), origin_);
   return kOk;
 }
 

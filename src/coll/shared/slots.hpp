@@ -14,12 +14,17 @@ namespace hr::coll::shared {
 
 class Rounds {
  public:
-  Rounds(const Call& call, std::uint64_t count) noexcept
-      : steps_(call), count_(count), first_(call.area->claim_slots(call.ticket, count, users_)) {}
+  // `piece`: no round puts more than so many bytes into a slot.
+  Rounds(const Call& call, std::uint64_t count, std::size_t piece) noexcept
+      : steps_(call),
+        count_(count),
+        piece_((std::max<std::size_t>(piece, 1) + kPair - 1) / kPair * kPair),
+        first_(call.area->claim_slots(call.ticket, count, users_)) {}
+  Rounds(const Call& call, std::uint64_t count) noexcept : Rounds(call, count, call.area->slot_bytes()) {}
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::byte* slot(int rank, std::uint64_t round) const noexcept {
-    return steps_.area().slot(rank, first_ + round);
+    return steps_.area().slot(rank, first_ + round) + offset(first_ + round);
   }
   // Of `steps` in all: one a round, or as many as an algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.tell(&Control::published, steps); }
@@ -59,8 +64,16 @@ class Rounds {
     return steps_.area().control(rank).published.notes[first_ % kSlots];
   }
 
+  // Short pieces lie at another place of their slot each time it is used: a line that is in another core's nearest
+  // cache still takes longer to come back than one that has left it.
+  [[nodiscard]] std::size_t offset(std::uint64_t turn) const noexcept {
+    const std::size_t places = steps_.area().slot_bytes() / piece_;
+    return places <= 1 ? 0 : turn / steps_.area().slot_count() % places * piece_;
+  }
+
   Steps steps_;
   std::uint64_t count_;
+  std::size_t piece_;
   std::uint64_t users_[kSlots];  // filled in by the initialisation of first_
   std::uint64_t first_;
 };

@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <numeric>
+#include <random>
 #include <string>
 
 #include "coll_test.hpp"
@@ -120,6 +123,57 @@ void every_threshold(const Where& where) {
     if (count * 8 * static_cast<std::size_t>(where.size) > 4U << 20) continue;
     sums(where, ++round, count);
     movements(where, ++round, count);
+  }
+}
+
+// Lengths of every kind one after the other, so often that cells and slots come round many times: what a length uses of
+// them must not be what another one still reads.
+void lengths_at_random(const Where& where) {
+  unsigned seed = std::random_device{}();
+  CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, where.comm));
+  if (where.rank == 0) std::printf("lengths_at_random: seed %u\n", seed);
+  std::mt19937 random(seed);
+  constexpr std::size_t kRound[] = {6, 128, 256, 512, 1024, 2048, 4096};  // longs: of 48 B to 32 KiB
+  for (int round = 0; round < 120; ++round) {
+    const std::size_t count = kRound[random() % std::size(kRound)] - 3 + random() % 7;
+    if (random() % 2 == 0) {
+      sums(where, round, count);
+    } else {
+      movements(where, round, count);
+    }
+  }
+}
+
+// Sums of elements that are longer than the pieces in which vectors pass slots.
+void long_elements(const Where& where) {
+  for (const int longs : {500, 700, 4100, 5000, 8192}) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op sum = MPI_OP_NULL;
+    CHECK_OK(MPI_Type_contiguous(longs, MPI_LONG, &type));
+    CHECK_OK(MPI_Type_commit(&type));
+    CHECK_OK(MPI_Op_create(
+        [](void* in, void* inout, int* count, MPI_Datatype* of) {
+          int bytes = 0;
+          MPI_Type_size(*of, &bytes);
+          const auto all = static_cast<std::size_t>(*count) * static_cast<std::size_t>(bytes) / sizeof(long);
+          for (std::size_t i = 0; i < all; ++i) static_cast<long*>(inout)[i] += static_cast<long*>(in)[i];
+        },
+        1, &sum));
+    for (int round = 0; round < 24; ++round) {
+      const std::size_t count = static_cast<std::size_t>(longs) * static_cast<std::size_t>(1 + round % 4);
+      const int root = round / 3 % where.size;
+      const Longs send = filled(round, where.rank, count);
+      Longs wanted(count, -1);
+      for (std::size_t i = 0; i < count && where.rank == root; ++i) {
+        wanted[i] = where.size * item(round, 0, i) + 1009L * where.size * (where.size - 1) / 2;
+      }
+      Longs recv(count, -1);
+      late(where, round);
+      CHECK_OK(MPI_Reduce(send.data(), recv.data(), 1 + round % 4, type, sum, root, where.comm));
+      CHECK(recv == wanted);
+    }
+    CHECK_OK(MPI_Op_free(&sum));
+    CHECK_OK(MPI_Type_free(&type));
   }
 }
 
@@ -249,6 +303,8 @@ int main(int argc, char** argv) {
   }
   if (mode == "no-descriptor" && world.rank == world.size - 1) allow(RLIMIT_NOFILE, 3);
   every_threshold(world);
+  lengths_at_random(world);
+  long_elements(world);
   running_ahead(world);
   pending(world);
   if (mode.empty()) made_and_freed(MPI_COMM_WORLD);

@@ -193,19 +193,23 @@ TEST_F(SelectTest, RowsMayAskHowWellMemoryIsRead) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Long blocks where processes share cores: by reading wherever that is possible. With cores of their own they read
-// where it is faster.
-TEST_F(SelectTest, LongBlocksOnSharedCores) {
+// Long blocks: by reading wherever that is possible; two processes where it is faster.
+TEST_F(SelectTest, LongBlocks) {
   Query made = query(Operation::kAlltoall, 131072, 8);
   made.sharing = Sharing::kSlots;
   made.slot = 131072;
-  made.reading = Reading::kPossible;
   EXPECT_EQ(chosen(made), "slots");
+  made.reading = Reading::kPossible;
+  EXPECT_EQ(chosen(made), "direct");
   made.crowded = true;
   EXPECT_EQ(chosen(made), "direct");
   made.bytes = 16384;
   EXPECT_EQ(chosen(made), "slots");
   made.crowded = false;
+  EXPECT_EQ(chosen(made), "direct");
+  made.bytes = 32768;
+  made.ranks = 2;
+  EXPECT_EQ(chosen(made), "slots");
   made.reading = Reading::kFaster;
   EXPECT_EQ(chosen(made), "direct");
 }
@@ -332,8 +336,26 @@ TEST_F(SelectTest, LongReductionsOfTwo) {
   EXPECT_EQ(chosen(made), "direct");
   made.operation = Operation::kReduce;
   EXPECT_EQ(chosen(made), "slots_pair");
+  made.bytes = 4097;
+  EXPECT_EQ(chosen(made), "slots_pair");
+  made.bytes = 4096;
+  EXPECT_EQ(chosen(made), "cells");
+  made.bytes = 1 << 20;
   made.ranks = 3;
   EXPECT_EQ(chosen(made), "slots_ring");
+}
+
+TEST_F(SelectTest, ExchangesOfTwo) {
+  Query made = query(Operation::kAlltoall, 16384, 2);
+  made.sharing = Sharing::kSlots;
+  made.slot = 65536;
+  made.reading = Reading::kFaster;
+  EXPECT_EQ(chosen(made), "slots");
+  made.bytes = 16385;
+  EXPECT_EQ(chosen(made), "direct");
+  made.ranks = 3;
+  made.bytes = 16384;
+  EXPECT_EQ(chosen(made), "direct");
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
