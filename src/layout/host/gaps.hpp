@@ -81,11 +81,14 @@ inline bool opens_gaps(Count stride) {
   return fits_map<N>(stride);
 }
 
-template <int kVectors>
+template <int kVectors, bool kPrefetch>
 inline void close_steps(std::byte* to, const std::byte* from, Count step, Count steps, const GapMap& map) {
   const __m512i gather = _mm512_load_si512(map.gather);
   const __mmask16 upper = map.upper;
   for (; steps > 0; --steps) {
+    if constexpr (kPrefetch) {
+      for (int i = 0; i < kVectors; ++i) ask_for(from + 64 * i + kAhead);
+    }
     const __m512i first = _mm512_loadu_si512(from);
     const __m512i second = _mm512_loadu_si512(from + 64);
     __m512i dense = _mm512_permutex2var_epi32(first, gather, second);
@@ -110,12 +113,15 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   Count steps = n / kRuns;
   // The last step may not load past the last run.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
+  const Count step = kRuns * stride;
+  // Loads from beyond the second cache the hardware foresees as well.
+  const bool far = kIntel && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
-    close_steps<2>(to, from, kRuns * stride, steps, map);
+    (far ? close_steps<2, kIntel> : close_steps<2, false>)(to, from, step, steps, map);
   } else if (map.vectors == 3) {
-    close_steps<3>(to, from, kRuns * stride, steps, map);
+    (far ? close_steps<3, kIntel> : close_steps<3, false>)(to, from, step, steps, map);
   } else {
-    close_steps<4>(to, from, kRuns * stride, steps, map);
+    (far ? close_steps<4, kIntel> : close_steps<4, false>)(to, from, step, steps, map);
   }
   return steps * kRuns;
 }
@@ -127,7 +133,7 @@ inline void open_steps(std::byte* to, const std::byte* from, Count step, Count s
   for (; steps > 0; --steps) {
     const __m512i dense = _mm512_loadu_si512(from);
     for (int i = 0; i < kVectors; ++i) {
-      if constexpr (kPrefetch) __builtin_prefetch(to + 64 * i + kAhead, 1);
+      if constexpr (kPrefetch) ask_for(to + 64 * i + kAhead);
       const __mmask16 runs = map.runs[i];
       _mm512_mask_storeu_epi32(to + 64 * i, runs, _mm512_maskz_permutexvar_epi32(runs, scatter[i], dense));
     }
@@ -142,7 +148,7 @@ inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count
   const GapMap& map = kGapMaps<N>.of(stride);
   const Count steps = n / kRuns;
   const Count step = kRuns * stride;
-  const bool far = n * stride >= kFar;
+  const bool far = n * stride >= kBeyondFirst;
   if (map.vectors == 2) {
     (far ? open_steps<2, true> : open_steps<2, false>)(to, from, step, steps, map);
   } else if (map.vectors == 3) {

@@ -16,9 +16,15 @@
 namespace hr::layout::host {
 namespace {
 
+// Whether loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: those of
+// whole lines need no data, and asking would fetch them (half the speed).
+template <std::size_t N>
+constexpr bool asks_ahead = kIntel && N < 32;
+
 // Exactly N bytes.
 template <std::size_t N>
 struct FixedRun {
+  static constexpr bool kAsks = asks_ahead<N>;
   explicit FixedRun(std::size_t) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
     copy_bytes<N>(to, from);
@@ -28,6 +34,7 @@ struct FixedRun {
 // N to 2N bytes: the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
+  static constexpr bool kAsks = asks_ahead<N>;
   std::size_t second;
   explicit OverlapRun(std::size_t length) : second(length - N) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -38,6 +45,7 @@ struct OverlapRun {
 
 // A few vectors, the last one at the end of the run.
 struct MediumRun {
+  static constexpr bool kAsks = false;
   std::size_t last;
   explicit MediumRun(std::size_t length) : last(length - kVector) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -48,9 +56,10 @@ struct MediumRun {
     copy_bytes<kVector>(to + last, from + last);
   }
 };
-constexpr std::size_t kLongRun = kVector <= 16 ? 129 : 8 * kVector;
+constexpr std::size_t kLongRun = kVector <= 16 ? 129 : kIntel ? 768 : 8 * kVector;
 
 struct LongRun {
+  static constexpr bool kAsks = false;
   std::size_t length;
   explicit LongRun(std::size_t bytes) : length(bytes) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -113,11 +122,18 @@ template <std::size_t N>
 [[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
   const FixedRun<N> run(N);
   const bool packs = plane.to_stride0 == static_cast<Count>(N);
+  const Count to_stride = plane.to_stride0, from_stride = plane.from_stride0;
   for (Count i = plane.n1; i > 0; --i) {
-    const Count done = packs ? close_gaps<N>(to, from, plane.from_stride0, plane.n0)
-                             : open_gaps<N>(to, plane.to_stride0, from, plane.n0);
-    copy_1d(run, to + done * plane.to_stride0, plane.to_stride0, from + done * plane.from_stride0, plane.from_stride0,
-            plane.n0 - done);
+    Count done = 0;
+    if (kIntel && plane.n0 >= 32 * kLeastGapped<N>) {
+      done = runs_to_line(to, to_stride);
+      copy_1d(run, to, to_stride, from, from_stride, done);
+    }
+    std::byte* const rest_to = to + done * to_stride;
+    const std::byte* const rest_from = from + done * from_stride;
+    done += packs ? close_gaps<N>(rest_to, rest_from, from_stride, plane.n0 - done)
+                  : open_gaps<N>(rest_to, to_stride, rest_from, plane.n0 - done);
+    copy_1d(run, to + done * to_stride, to_stride, from + done * from_stride, from_stride, plane.n0 - done);
     to += plane.to_stride1;
     from += plane.from_stride1;
   }
@@ -144,10 +160,35 @@ inline bool is_transposed(const Plane& plane) {
   return crosses(plane.to_stride1, plane.to_stride0) || crosses(plane.from_stride1, plane.from_stride0);
 }
 
+// Scattered stores beyond the caches: lines are asked for ahead. (Loads the hardware foresees.)
+template <class Run>
+[[gnu::noinline]] void scatter_rows(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
+  const Count ahead = 16 * plane.to_stride0;
+  for (Count i = 0; i < plane.n1; ++i) {
+    std::byte* row_to = to + i * plane.to_stride1;
+    const std::byte* row_from = from + i * plane.from_stride1;
+    for (Count n = plane.n0; n > 0; --n) {
+      ask_for(row_to + ahead);
+      run(row_to, row_from);
+      row_to += plane.to_stride0;
+      row_from += plane.from_stride0;
+    }
+  }
+}
+// Every run in a line of its own, and so many of them.
+inline bool scatters_far(const Plane& plane) {
+  constexpr Count kLeastRow = 32;
+  return plane.n0 >= kLeastRow && plane.n1 * plane.n0 * 64 >= kFar &&
+         (plane.to_stride0 >= 64 || plane.to_stride0 <= -64);
+}
+
 template <class Run>
 void move_plane(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   const Run run(length);
   if (is_transposed(plane)) return copy_tiles(run, to, from, plane);
+  if constexpr (Run::kAsks) {
+    if (scatters_far(plane)) return scatter_rows(run, to, from, plane);
+  }
   copy_rows(run, to, from, plane);
 }
 
@@ -165,23 +206,57 @@ template <class Run>
 void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets, std::size_t n) {
   const Run run(length);
   const std::int32_t* const end = offsets + n;
-  for (; end - offsets >= 4; offsets += 4) {
+  const auto four = [&]() __attribute__((always_inline)) {
     run(to, origin + offsets[0]);
     run(to + length, origin + offsets[1]);
     run(to + 2 * length, origin + offsets[2]);
     run(to + 3 * length, origin + offsets[3]);
     to += 4 * length;
+    offsets += 4;
+  };
+  if constexpr (Run::kAsks) {
+    if (static_cast<Count>(n * length) >= kFar) {  // within the second cache loads need no help
+      while (end - offsets >= kRunsAhead + 4) {
+        for (int i = 0; i < 4; ++i) ask_for(origin + offsets[kRunsAhead + i]);
+        four();
+      }
+    }
   }
+  while (end - offsets >= 4) four();
   for (; offsets != end; ++offsets) {
     run(to, origin + *offsets);
     to += length;
   }
 }
 
-// Eight bytes: two loads, one store.
+#if defined(HEADRACE_MOVES_INTEL)
+// Eight runs of eight bytes.
+inline __m512i gather_8(const std::byte* origin, const std::int32_t* offsets) {
+  const __m256i places = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets));
+  return _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), 0xFF, places, origin, 1);
+}
+inline void scatter_8(std::byte* origin, const std::int32_t* offsets, __m512i data) {
+  _mm512_i32scatter_epi64(origin, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets)), data, 1);
+}
+#endif
+
+// Eight bytes: two loads, one store; or all by gathers.
 inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                            std::size_t n) {
   std::size_t i = 0;
+#if defined(HEADRACE_MOVES_INTEL)
+  if (n >= 64) {
+    for (const auto head = static_cast<std::size_t>(runs_to_line(to, 8)); i < head; ++i) {
+      copy_bytes<8>(to + 8 * i, origin + offsets[i]);
+    }
+  }
+  for (; i + 16 <= n; i += 16) {
+    const __m512i first = gather_8(origin, offsets + i);
+    const __m512i second = gather_8(origin, offsets + i + 8);
+    _mm512_storeu_si512(to + 8 * i, first);
+    _mm512_storeu_si512(to + 8 * i + 64, second);
+  }
+#endif
   for (; i + 4 <= n; i += 4) {
     store_pair(to + 8 * i, origin + offsets[i], origin + offsets[i + 1]);
     store_pair(to + 8 * i + 16, origin + offsets[i + 2], origin + offsets[i + 3]);
@@ -194,17 +269,42 @@ void unpack_list(std::size_t length, std::byte* origin, const std::byte* from, c
                  std::size_t n) {
   const Run run(length);
   const std::int32_t* const end = offsets + n;
-  for (; end - offsets >= 4; offsets += 4) {
+  const auto four = [&]() __attribute__((always_inline)) {
     run(origin + offsets[0], from);
     run(origin + offsets[1], from + length);
     run(origin + offsets[2], from + 2 * length);
     run(origin + offsets[3], from + 3 * length);
     from += 4 * length;
+    offsets += 4;
+  };
+  if constexpr (Run::kAsks) {
+    if (static_cast<Count>(n * length) >= kBeyondFirst) {
+      while (end - offsets >= kRunsAhead + 4) {
+        for (int i = 0; i < 4; ++i) ask_for(origin + offsets[kRunsAhead + i]);
+        four();
+      }
+    }
   }
+  while (end - offsets >= 4) four();
   for (; offsets != end; ++offsets) {
     run(origin + *offsets, from);
     from += length;
   }
+}
+
+// A scatter takes as long as its stores, unless their lines are on the way.
+inline void unpack_list_of_8(std::size_t length, std::byte* origin, const std::byte* from, const std::int32_t* offsets,
+                             std::size_t n) {
+  std::size_t i = 0;
+#if defined(HEADRACE_MOVES_INTEL)
+  if (static_cast<Count>(8 * n) >= kBeyondFirst) {
+    for (; i + 8 + kRunsAhead <= n; i += 8) {
+      for (std::size_t j = 0; j < 8; ++j) ask_for(origin + offsets[i + kRunsAhead + j]);
+      scatter_8(origin, offsets + i, _mm512_loadu_si512(from + 8 * i));
+    }
+  }
+#endif
+  unpack_list<FixedRun<8>>(length, origin, from + 8 * i, offsets + i, n - i);
 }
 
 inline void pack_blocks(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) {
@@ -234,7 +334,7 @@ constexpr Moves make_moves(const char* name) {
   all.runs[kRun3] = kMoves<OverlapRun<2>>;
   all.runs[kRun4] = {move_plane_gapped<4>, pack_list<FixedRun<4>>, unpack_list<FixedRun<4>>};
   all.runs[kRun5To7] = kMoves<OverlapRun<4>>;
-  all.runs[kRun8] = {move_plane_gapped<8>, pack_list_of_8, unpack_list<FixedRun<8>>};
+  all.runs[kRun8] = {move_plane_gapped<8>, pack_list_of_8, unpack_list_of_8};
   all.runs[kRun9To15] = kMoves<OverlapRun<8>>;
   all.runs[kRun12] = kMoves<FixedRun<12>>;
   all.runs[kRun16] = {move_plane_gapped<16>, pack_list<FixedRun<16>>, unpack_list<FixedRun<16>>};

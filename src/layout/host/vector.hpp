@@ -78,6 +78,29 @@ template <std::size_t N>
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
 
+// What moves_intel.cpp says: asking for lines ahead pays from the first cache on, and lists go faster by gathers and
+// scatters than one by one. Elsewhere (AMD, older Intel) both cost more than they bring (ADR 10).
+#if defined(HEADRACE_MOVES_INTEL)
+constexpr bool kIntel = true;
+#else
+constexpr bool kIntel = false;
+#endif
+constexpr std::int64_t kBeyondFirst = kIntel ? std::int64_t{32} << 10 : kFar;  // bytes that the first cache cannot keep
+constexpr std::int64_t kRunsAhead = 32;                                        // of a list
+
+// A read: the line comes into this core's cache alone, so that the store need not ask again. (PREFETCHW was as good in
+// lists, and a quarter slower than nothing for runs of two lines within the second cache.)
+[[gnu::always_inline]] inline void ask_for(const std::byte* line) { __builtin_prefetch(line); }
+
+// How many runs lie before the first one that begins a line; 0 where none soon does. Vectors stored from there on do
+// not cross lines.
+inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < 16; ++i) {
+    if (reinterpret_cast<std::uintptr_t>(to + i * stride) % 64 == 0) return i;
+  }
+  return 0;
+}
+
 // N to 2N bytes.
 template <std::size_t N>
 [[gnu::always_inline]] inline void copy_overlapping(std::byte* __restrict to, const std::byte* __restrict from,

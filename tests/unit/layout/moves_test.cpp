@@ -138,46 +138,88 @@ TEST_F(MovesTest, ShortRunsWithShortGaps) {
   }
 }
 
-// So long that lines are asked for ahead.
-TEST_F(MovesTest, ShortRunsFarApartInMemory) {
+// So many that vectors are put at lines, and that lines are asked for ahead.
+TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
-    for (const Count stride : {12, 16, 20, 24, 28, 32}) {
-      const Count n0 = (Count{1} << 20) / stride + number(1, 20);
-      expect_plane(*moves, 8, 1, n0, side_of(8, 1, n0, stride, 0), side_of(8, 1, n0, 8, 0), false);
-      expect_plane(*moves, 8, 1, n0, side_of(8, 1, n0, 8, 0), side_of(8, 1, n0, stride, 0), false);
+    for (const Count length : {4, 8, 16}) {
+      for (const Count stride : {length + 4, length + 8, 2 * length, 3 * length, 4 * length}) {
+        for (const Count bytes : {Count{5} << 10, Count{40} << 10, Count{1} << 20}) {
+          const Count n0 = bytes / length + number(1, 70);
+          const Side dense = side_of(length, 1, n0, length, 0), gapped = side_of(length, 1, n0, stride, 0);
+          const bool at_start = one_in(3);
+          expect_plane(*moves, length, 1, n0, dense, gapped, at_start);
+          expect_plane(*moves, length, 1, n0, gapped, dense, at_start);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// The same, each run in a line of its own.
+TEST_F(MovesTest, RunsInLinesOfTheirOwnFarApart) {
+  for (const Moves* const moves : all_moves()) {
+    for (const Count length : {1, 2, 3, 4, 8, 12, 24, 40, 63, 64, 128}) {
+      const Count n1 = number(1, 3), n0 = (Count{1} << 14) / n1 + number(1, 20);
+      const Count stride = length + number(64, 80);
+      const Side dense = side_of(length, n1, n0, length, n0 * length);
+      const Side gapped = side_of(length, n1, n0, one_in(3) ? -stride : stride, n0 * stride + number(0, 70));
+      const bool at_start = one_in(2);
+      expect_plane(*moves, length, n1, n0, gapped, dense, at_start);
+      expect_plane(*moves, length, n1, n0, dense, gapped, at_start);
+      expect_plane(*moves, length, n1, n0, gapped, gapped, at_start);
       if (HasFailure()) return;
     }
   }
 }
 
+// A list of half of the places that lie `pitch` apart around the origin, both ways.
+void expect_list(const Moves& moves, Count length, std::size_t n, Count pitch, bool shuffled, bool at_start,
+                 std::mt19937_64& random) {
+  SCOPED_TRACE(std::string(moves.name) + ", " + std::to_string(n) + " runs of " + std::to_string(length));
+  std::vector<std::int32_t> offsets(2 * n);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    offsets[i] = static_cast<std::int32_t>((static_cast<Count>(i) - static_cast<Count>(n)) * pitch);
+  }
+  if (shuffled) std::shuffle(offsets.begin(), offsets.end(), random);
+  offsets.resize(n);
+  const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
+  const Fenced typed(static_cast<std::size_t>(*high - *low + length), at_start, 1);
+  const Fenced packed(n * static_cast<std::size_t>(length), !at_start, 2);
+  std::byte* const origin = typed.data() - *low;
+  const auto bytes = static_cast<std::size_t>(length);
+  std::vector<std::byte> wanted_typed = typed.content();
+  for (std::size_t i = 0; i < n; ++i) {
+    std::memcpy(wanted_typed.data() + (offsets[i] - *low), packed.data() + i * bytes, bytes);
+  }
+  const std::vector<std::byte> wanted_packed = packed.content();
+  moves.of(length).unpack_list(bytes, origin, packed.data(), offsets.data(), n);
+  ASSERT_TRUE(typed.content() == wanted_typed);
+  std::memset(packed.data(), 0, n * bytes);
+  moves.of(length).pack_list(bytes, packed.data(), origin, offsets.data(), n);
+  ASSERT_TRUE(packed.content() == wanted_packed);
+}
+
 TEST_F(MovesTest, ListsOfEveryLength) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : lengths()) {
-      SCOPED_TRACE(std::string(moves->name) + ", runs of " + std::to_string(length));
-      for (int round = 0; round < 4; ++round) {
+      for (int round = 0; round < 6; ++round) {
         const auto n = static_cast<std::size_t>(number(1, 40));
-        const Count pitch = length + number(0, 5);
-        std::vector<std::int32_t> offsets(2 * n);
-        for (std::size_t i = 0; i < offsets.size(); ++i) {
-          offsets[i] = static_cast<std::int32_t>((static_cast<Count>(i) - static_cast<Count>(n)) * pitch);
-        }
-        if (!one_in(4)) std::shuffle(offsets.begin(), offsets.end(), random_);
-        offsets.resize(n);
-        const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
-        const Fenced typed(static_cast<std::size_t>(*high - *low + length), one_in(2), 1);
-        const Fenced packed(n * static_cast<std::size_t>(length), one_in(2), 2);
-        std::byte* const origin = typed.data() - *low;
-        const auto bytes = static_cast<std::size_t>(length);
-        std::vector<std::byte> wanted_typed = typed.content();
-        for (std::size_t i = 0; i < n; ++i) {
-          std::memcpy(wanted_typed.data() + (offsets[i] - *low), packed.data() + i * bytes, bytes);
-        }
-        const std::vector<std::byte> wanted_packed = packed.content();
-        moves->of(length).unpack_list(bytes, origin, packed.data(), offsets.data(), n);
-        ASSERT_TRUE(typed.content() == wanted_typed);
-        std::memset(packed.data(), 0, n * bytes);
-        moves->of(length).pack_list(bytes, packed.data(), origin, offsets.data(), n);
-        ASSERT_TRUE(packed.content() == wanted_packed);
+        expect_list(*moves, length, n, length + number(0, 5), !one_in(4), one_in(2), random_);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// So long that lines are asked for ahead: from the first cache on, and beyond the second.
+TEST_F(MovesTest, LongLists) {
+  for (const Moves* const moves : all_moves()) {
+    for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128}) {
+      for (const Count bytes : {Count{32} << 10, Count{1} << 20}) {
+        const auto n = static_cast<std::size_t>(bytes / length + number(1, 70));
+        expect_list(*moves, length, n, length + number(0, 5), !one_in(4), one_in(2), random_);
+        if (HasFailure()) return;
       }
     }
   }
