@@ -31,6 +31,15 @@ struct FixedRun {
   }
 };
 
+// The same where every run begins kHead bytes before a line: stores that do not cross lines.
+template <std::size_t N, std::size_t kHead>
+struct LineRun {
+  [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
+    copy_bytes<kHead>(to, from);
+    copy_bytes<N - kHead>(to + kHead, from + kHead);
+  }
+};
+
 // N to 2N bytes: the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
@@ -43,13 +52,19 @@ struct OverlapRun {
   }
 };
 
-// A few vectors, the last one at the end of the run.
+// A few vectors, the last one at the end of the run; with kLines all but the first and the last within lines.
+template <bool kLines>
 struct MediumRun {
   static constexpr bool kAsks = false;
   std::size_t last;
   explicit MediumRun(std::size_t length) : last(length - kVector) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
-    for (std::size_t i = 0; i < last; i += kVector) {
+    std::size_t i = 0;
+    if constexpr (kLines) {
+      copy_bytes<kVector>(to, from);
+      i = kVector - reinterpret_cast<std::uintptr_t>(to) % kVector;
+    }
+    for (; i < last; i += kVector) {
       copy_bytes<kVector>(to + i, from + i);
       asm volatile("" : "+r"(i));  // or the compiler makes a call of memcpy of it
     }
@@ -192,6 +207,23 @@ void move_plane(std::size_t length, std::byte* to, const std::byte* from, const 
   copy_rows(run, to, from, plane);
 }
 
+// Runs of two lines, most often 16 bytes off where they come from malloc().
+inline void move_plane_of_128(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
+  if (kIntel && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 && !is_transposed(plane)) {
+    switch (reinterpret_cast<std::uintptr_t>(to) % 64) {
+      case 16:
+        return copy_rows(LineRun<128, 48>{}, to, from, plane);
+      case 32:
+        return copy_rows(LineRun<128, 32>{}, to, from, plane);
+      case 48:
+        return copy_rows(LineRun<128, 16>{}, to, from, plane);
+      default:
+        break;
+    }
+  }
+  move_plane<FixedRun<128>>(length, to, from, plane);
+}
+
 template <std::size_t N>
 void move_plane_gapped(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   constexpr Count kDense = N;
@@ -326,6 +358,25 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
+// Medium runs whose stores go by lines: not whole vectors (those only get one store more), and enough of them.
+inline bool by_lines(std::size_t length, std::size_t n) {
+  return kIntel && length % kVector != 0 && n * length >= 4096;
+}
+inline void move_medium_plane(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
+  const bool lines = by_lines(length, static_cast<std::size_t>(plane.n1 * plane.n0));
+  (lines ? move_plane<MediumRun<kIntel>> : move_plane<MediumRun<false>>)(length, to, from, plane);
+}
+inline void pack_medium_list(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
+                             std::size_t n) {
+  const bool lines = by_lines(length, n);
+  (lines ? pack_list<MediumRun<kIntel>> : pack_list<MediumRun<false>>)(length, to, origin, offsets, n);
+}
+inline void unpack_medium_list(std::size_t length, std::byte* origin, const std::byte* from,
+                               const std::int32_t* offsets, std::size_t n) {
+  const bool lines = by_lines(length, n);
+  (lines ? unpack_list<MediumRun<kIntel>> : unpack_list<MediumRun<false>>)(length, origin, from, offsets, n);
+}
+
 constexpr Moves make_moves(const char* name) {
   Moves all{};
   all.name = name;
@@ -347,8 +398,8 @@ constexpr Moves make_moves(const char* name) {
   all.runs[kRun64] = kMoves<FixedRun<64>>;
   all.runs[kRun65To127] = kMoves<OverlapRun<64>>;
   all.runs[kRun96] = kMoves<FixedRun<96>>;
-  all.runs[kRun128] = kMoves<FixedRun<128>>;
-  all.runs[kRunMedium] = kMoves<MediumRun>;
+  all.runs[kRun128] = {move_plane_of_128, pack_list<FixedRun<128>>, unpack_list<FixedRun<128>>};
+  all.runs[kRunMedium] = {move_medium_plane, pack_medium_list, unpack_medium_list};
   all.runs[kRunLong] = kMoves<LongRun>;
   all.long_run = kLongRun;
   all.pack_blocks = pack_blocks;

@@ -138,6 +138,25 @@ TEST_F(MovesTest, ShortRunsWithShortGaps) {
   }
 }
 
+// Rows of more than a line at every distance from one, in strides that keep the distance and in others.
+TEST_F(MovesTest, LongerRunsAnywhereInALine) {
+  for (const Moves* const moves : all_moves()) {
+    for (const Count length : {128, 129, 150, 192, 256, 300, 511, 512, 513, 700, 767, 768, 769}) {
+      for (int i = 0; i < 24; ++i) {
+        const Count n1 = number(1, 3), n0 = number(1, 2 * (5000 / length)), to_line = one_in(2) ? 1 : 16;
+        const Count stride0 = one_in(2) ? (length / 64 + 1) * 64 : length + to_line * number(0, 5);
+        const Count stride1 = one_in(2) ? n0 * ((stride0 + 63) / 64 * 64) : n0 * stride0 + to_line * number(0, 5);
+        Side to = side_of(length, n1, n0, stride0, stride1);
+        to.span += to_line * number(0, 64 / to_line);  // where the memory begins
+        const Side from = side_of(length, n1, n0, length + number(0, 70), n0 * (length + 70));
+        expect_plane(*moves, length, n1, n0, to, from, false);
+        expect_plane(*moves, length, n1, n0, side_of(length, n1, n0, length, n0 * length), from, one_in(2));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // So many that vectors are put at lines, and that lines are asked for ahead.
 TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
@@ -215,7 +234,7 @@ TEST_F(MovesTest, ListsOfEveryLength) {
 // So long that lines are asked for ahead: from the first cache on, and beyond the second.
 TEST_F(MovesTest, LongLists) {
   for (const Moves* const moves : all_moves()) {
-    for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128}) {
+    for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128, 200, 320, 600}) {
       for (const Count bytes : {Count{32} << 10, Count{1} << 20}) {
         const auto n = static_cast<std::size_t>(bytes / length + number(1, 70));
         expect_list(*moves, length, n, length + number(0, 5), !one_in(4), one_in(2), random_);
