@@ -1,8 +1,7 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it), one way in
-// microseconds, and one memcpy between two buffers of each size.
-#include <sched.h>
-
+// microseconds, and one memcpy between two buffers of each size. With --turns also longer messages in pieces, through
+// little and through much memory, and an allgather by reading (limits/turns.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,28 +14,14 @@
 #include "common/options.hpp"
 #include "common/report.hpp"
 #include "limits/clock.hpp"
+#include "limits/cores.hpp"
+#include "limits/turns.hpp"
 
 namespace {
 
 // Beyond it a message is better copied once.
 constexpr std::size_t kLargestExchange = 8192;
-
-std::vector<int> allowed_cores() {
-  cpu_set_t set;
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
-}
-
-void bind_to(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  sched_setaffinity(0, sizeof set, &set);  // of the calling thread
-}
+constexpr std::size_t kShortestInTurns = 4096;
 
 // A flag with the data right behind it, so that little data shares its line.
 class Mailbox {
@@ -66,7 +51,7 @@ class Mailbox {
 double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   Mailbox there(bytes), back(bytes);
   std::thread partner([&] {
-    bind_to(other_core);
+    bench::bind_to(other_core);
     std::vector<std::byte> own(bytes);
     for (unsigned i = 1; i <= rounds; ++i) {
       there.receive(i, own.data(), bytes);
@@ -107,11 +92,14 @@ int main(int argc, char** argv) {
   std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
   std::string json, message;
   int samples = 1000;
+  bool turns = false;
   bench::OptionTable table;
   table.add("--sizes", "A,B,...", "of messages and copies (8 to 4M)",
             [&](const std::string& v) { return bench::parse_size_list(v, sizes); });
   table.add("--samples", "N", "at most, for each figure (1000)",
             [&](const std::string& v) { return bench::parse_positive(v, samples); });
+  table.add("--turns", "", "messages in pieces and gathering by reading, too",
+            [&](const std::string&) { return turns = true; });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&](const std::string& v) { return !(json = v).empty(); });
   const bench::ParseResult parsed = table.parse(argc, argv, message);
@@ -132,9 +120,9 @@ int main(int argc, char** argv) {
     report.rows.push_back(std::move(row));
   };
   const bench::Effort effort{std::min(samples, 20), samples, 50e3};
-  const std::vector<int> cores = allowed_cores();
+  const std::vector<int> cores = bench::allowed_cores();
   if (cores.size() >= 2) {
-    bind_to(cores[0]);
+    bench::bind_to(cores[0]);
     constexpr unsigned kRounds = 2000;
     const auto exchange = [&](std::size_t bytes) {
       return bench::sample(bench::Effort{std::min(samples, 5), samples, 20e3},
@@ -143,6 +131,20 @@ int main(int argc, char** argv) {
     add("cache line", 64, exchange(0));
     for (const std::size_t bytes : sizes) {
       if (bytes > 0 && bytes <= kLargestExchange) add("exchange", bytes, exchange(bytes));
+    }
+    if (turns) {
+      const auto figure = [&](const char* label, std::size_t bytes, auto once) {
+        add(label, bytes, bench::sample(bench::Effort{std::min(samples, 15), samples, 60e3}, once));
+      };
+      for (const std::size_t bytes : sizes) {
+        if (bytes < kShortestInTurns) continue;
+        const auto rounds = static_cast<unsigned>(std::max<std::size_t>(64, (std::size_t{16} << 20) / bytes));
+        const int other = cores[1];
+        figure("pieces, 32 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
+        figure("pieces, 512 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 524288, other, rounds); });
+        figure("read block", bytes, [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
+        figure("read, copy own", bytes, [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
+      }
     }
   }
   for (const std::size_t bytes : sizes) {

@@ -346,15 +346,15 @@ TEST_F(SelectTest, LongReductionsOfTwo) {
 }
 
 TEST_F(SelectTest, ExchangesOfTwo) {
-  Query made = query(Operation::kAlltoall, 16384, 2);
+  Query made = query(Operation::kAlltoall, 8192, 2);
   made.sharing = Sharing::kSlots;
   made.slot = 65536;
   made.reading = Reading::kFaster;
   EXPECT_EQ(chosen(made), "slots");
-  made.bytes = 16385;
+  made.bytes = 8193;
   EXPECT_EQ(chosen(made), "direct");
   made.ranks = 3;
-  made.bytes = 16384;
+  made.bytes = 8192;
   EXPECT_EQ(chosen(made), "direct");
 }
 

@@ -1,0 +1,18 @@
+// What two cores do for each other without MPI, as a good library would have them do it. Times in microseconds, the
+// mean of `rounds`; the calling thread is bound to a core, `other_core` is another one.
+#pragma once
+
+#include <cstddef>
+
+namespace bench {
+
+// A message one way: copied into shared memory in pieces of 3 KiB, each told by a flag, fetched while the next one is
+// written, and copied out. Messages go through `room` bytes of that memory, one place after the other, each way: a line
+// that the reader's nearest cache still has takes longer to come back to the writer than one that has left it.
+double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds);
+
+// An allgather of two processes: each copies its own block of `bytes` and reads the other's by process_vm_readv, and
+// waits until the other one has read. Without `own` the own block is not copied. 0: the system does not let us read.
+double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds);
+
+}  // namespace bench
