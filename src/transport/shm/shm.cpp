@@ -18,8 +18,14 @@ namespace hr::transport::shm {
 namespace {
 
 // Payload space that a ring has from the start; the rest gets memory as it is first needed, so that a pair that says
-// little takes little and its first message is soon on its way.
-constexpr std::size_t kFirstBytes = 16384;
+// little takes little and its first message is soon on its way. Fresh memory costs about a microsecond a page, so with
+// many pairs the space is what is left of the cells' last page.
+constexpr std::size_t first_bytes_for(int processes) {
+  constexpr std::size_t kPage = 4096;
+  return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
+}
+// So few processes get it in MPI_Init: all of them will talk, and there no message waits for it.
+constexpr int kReserveAtOnce = 4;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
 // So many messages without a look at what has arrived are the beginning of more.
@@ -113,7 +119,10 @@ class Shm final : public Transport {
   struct Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
+    bool reserved = false;     // the ring has its first memory
   };
+  // Gives the ring to a peer of the node its first memory.
+  Status reserve(int peer);
   void notify(Doorbell& bell) noexcept {
     if (!direct_) [[unlikely]]
       bell.pending(processes())[own_ / 64].fetch_or(std::uint64_t{1} << (own_ % 64), std::memory_order_release);
@@ -141,6 +150,7 @@ class Shm final : public Transport {
   unsigned sent_in_a_row_ = 0;
   std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
   int own_ = 0;                    // index on the node
+  std::size_t first_bytes_ = 0;    // payload space of a new ring
   bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
@@ -176,8 +186,21 @@ Status Shm::open(const Job& job) {
   }
   bell_ = segment_.doorbell(own_);
   bell_->pid.store(::getpid(), std::memory_order_release);
+  first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
   outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
+  for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
+    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
+  }
+  return kOk;
+}
+
+Status Shm::reserve(int peer) {
+  Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
+  if (to.reserved) return kOk;
+  HR_TRY(segment_.reserve(peer, own_, first_bytes_));
+  (void)segment_.ring(peer, own_)->cells_consumed.load(std::memory_order_relaxed);  // maps the first page
+  to.reserved = true;
   return kOk;
 }
 
@@ -185,9 +208,8 @@ Status Shm::connect(int proc) {
   const int peer = local(proc);
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.bell != nullptr) return kOk;
-  const std::size_t usable = std::min(kFirstBytes, segment_.payload_bytes());
-  HR_TRY(segment_.reserve(peer, own_, usable));
-  to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), usable);
+  HR_TRY(reserve(peer));
+  to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), first_bytes_);
   to.bell = segment_.doorbell(peer);
   to.bell->announce(own_);
   return kOk;
