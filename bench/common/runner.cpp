@@ -21,6 +21,7 @@ class CheckedBuffers {
   void prepare(MemoryKind kind, std::size_t bytes, int slots) {
     bytes_ = bytes;
     slots_ = slots;
+    touches_ = options_.touch && kind == MemoryKind::kHost;
     const std::size_t total = bytes * static_cast<std::size_t>(slots);
     allocate(program_, world_, kind, total, send_);
     allocate(program_, world_, kind, total + kGuard, receive_);
@@ -31,7 +32,7 @@ class CheckedBuffers {
   }
 
   Transfer transfer(int iterations, int window) const {
-    return {pair_, send_.data(), receive_.data(), bytes_, iterations, window, slots_};
+    return {pair_, send_.data(), receive_.data(), bytes_, iterations, window, touches_, slots_};
   }
 
   // Ends the job (code 4) when a byte is wrong.
@@ -55,6 +56,7 @@ class CheckedBuffers {
   const Options& options_;
   std::size_t bytes_ = 0;
   int slots_ = 1;
+  bool touches_ = false;
   Buffer send_, receive_;
   std::vector<unsigned char> expected_;
 };

@@ -26,7 +26,8 @@ struct Transfer {
   std::size_t bytes;
   int iterations;
   int window;
-  int slots;  // message m of a window uses slot m % slots: 1 when timing, as other suites do; window when checking
+  bool touch;  // the program writes what it sends and reads what it got
+  int slots;   // message m of a window uses slot m % slots: 1 when timing, as other suites do; window when checking
 };
 
 struct Benchmark {
