@@ -1,4 +1,5 @@
-// Alltoall through shared cells: everybody puts all its blocks into its cell and takes its own from everybody's.
+// Alltoall through shared cells: everybody puts all its blocks into its cell and takes its own from everybody's. Of two
+// processes each puts there just the block for the other one.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"
@@ -6,17 +7,33 @@
 namespace hr::coll {
 namespace {
 
+bool probe(const Query& query) noexcept {
+  return query.ranks == 2 ? has_cells(query) && query.bytes <= shared::kCellBytes : shared::blocks_fit(query);
+}
+
+Status publish_blocks(const Call& call) {
+  const Blocks& blocks = call.in_place ? call.recv : call.send;
+  if (call.size() != 2) return shared::publish_packed(call, blocks.all());
+  View block;
+  HR_TRY(blocks.block(1 - call.rank(), &block));
+  return shared::publish_packed(call, block);
+}
+
 Task run(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::publish_packed(call, (call.in_place ? call.recv : call.send).all()));
+  HR_CO_TRY(publish_blocks(call));
   HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, call.rank()));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
+  View block;
+  if (call.size() == 2) {
+    HR_CO_TRY(call.recv.block(1 - call.rank(), &block));
+    co_return shared::take_packed(call, 1 - call.rank(), block);
+  }
   const std::size_t all = call.recv.all().packed;
   const std::size_t own = call.recv.bytes(0) * static_cast<std::size_t>(call.rank());
-  View block;
   for (int rank = 0; rank < call.size(); ++rank) {
     if (rank == call.rank()) continue;
     HR_CO_TRY(call.recv.block(rank, &block));
@@ -27,6 +44,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_cells = {"cells", serves(Operation::kAlltoall), &shared::blocks_fit, &run, Sharing::kCells};
+const Algorithm alltoall_cells = {"cells", serves(Operation::kAlltoall), &probe, &run, Sharing::kCells};
 
 }  // namespace hr::coll

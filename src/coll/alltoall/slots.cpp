@@ -3,8 +3,6 @@
 // for was written a while ago.
 #include "coll/shared/slots.hpp"
 
-#include <algorithm>
-
 #include "coll/registry.hpp"
 #include "coll/shared/copy.hpp"
 
@@ -16,10 +14,8 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
   // For the process at distance 1 first.
-  const auto others = static_cast<std::size_t>(size - 1);
-  const std::size_t room = call.area->slot_bytes() / others / shared::kLine * shared::kLine;
-  const std::size_t part = std::min(room, (call.bytes / shared::kLine + 1) * shared::kLine);
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), part * others);
+  const std::size_t part = call.area->slot_bytes() / static_cast<std::size_t>(size - 1) / shared::kLine * shared::kLine;
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part));
   HR_CO_TRY(copy_block(call.send, rank, call.recv, rank));
   View block;
   for (std::uint64_t step = 0; step <= rounds.count(); ++step) {

@@ -346,12 +346,12 @@ TEST_F(SelectTest, LongReductionsOfTwo) {
 }
 
 TEST_F(SelectTest, ExchangesOfTwo) {
-  Query made = query(Operation::kAlltoall, 8192, 2);
+  Query made = query(Operation::kAlltoall, 16384, 2);
   made.sharing = Sharing::kSlots;
   made.slot = 65536;
   made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "slots");
-  made.bytes = 8193;
+  EXPECT_EQ(chosen(made), "cells");
+  made.bytes = 16385;
   EXPECT_EQ(chosen(made), "direct");
   made.ranks = 3;
   made.bytes = 8192;
