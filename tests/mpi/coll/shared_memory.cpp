@@ -100,6 +100,9 @@ void movements(const Where& where, int round, std::size_t count) {
   std::fill(all.begin(), all.end(), -1);
   CHECK_OK(MPI_Alltoall(send.data(), length, MPI_LONG, all.data(), length, MPI_LONG, where.comm));
   expect_from_all(all, true);
+  all = send;
+  CHECK_OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(), length, MPI_LONG, where.comm));
+  expect_from_all(all, true);
 
   std::fill(all.begin(), all.end(), -1);
   CHECK_OK(MPI_Gather(own.data(), length, MPI_LONG, all.data(), length, MPI_LONG, root, where.comm));
