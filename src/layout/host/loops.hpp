@@ -132,15 +132,15 @@ inline void copy_rows(const Run& run, std::byte* to, const std::byte* from, cons
   }
 }
 
-// Short gaps on one side, none on the other: whole vectors, as far as they go.
-template <std::size_t N>
+// Short gaps on one side, none on the other: whole vectors, as far as they go; with kAtLines stored at lines.
+template <std::size_t N, bool kAtLines>
 [[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
   const FixedRun<N> run(N);
   const bool packs = plane.to_stride0 == static_cast<Count>(N);
   const Count to_stride = plane.to_stride0, from_stride = plane.from_stride0;
   for (Count i = plane.n1; i > 0; --i) {
     Count done = 0;
-    if (kIntel && plane.n0 >= 32 * kLeastGapped<N>) {
+    if constexpr (kAtLines) {
       done = runs_to_line(to, to_stride);
       copy_1d(run, to, to_stride, from, from_stride, done);
     }
@@ -209,7 +209,8 @@ void move_plane(std::size_t length, std::byte* to, const std::byte* from, const 
 
 // Runs of two lines, most often 16 bytes off where they come from malloc().
 inline void move_plane_of_128(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
-  if (kIntel && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 && !is_transposed(plane)) {
+  if (kIntel && plane.n1 * plane.n0 >= 32 && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 &&
+      !is_transposed(plane)) {
     switch (reinterpret_cast<std::uintptr_t>(to) % 64) {
       case 16:
         return copy_rows(LineRun<128, 48>{}, to, from, plane);
@@ -228,8 +229,11 @@ template <std::size_t N>
 void move_plane_gapped(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   constexpr Count kDense = N;
   if (plane.n0 >= kLeastGapped<N>) {
-    if (plane.to_stride0 == kDense && closes_gaps<N>(plane.from_stride0)) return copy_gapped_rows<N>(to, from, plane);
-    if (plane.from_stride0 == kDense && opens_gaps<N>(plane.to_stride0)) return copy_gapped_rows<N>(to, from, plane);
+    if ((plane.to_stride0 == kDense && closes_gaps<N>(plane.from_stride0)) ||
+        (plane.from_stride0 == kDense && opens_gaps<N>(plane.to_stride0))) {
+      if (kIntel && plane.n0 >= 32 * kLeastGapped<N>) return copy_gapped_rows<N, kIntel>(to, from, plane);
+      return copy_gapped_rows<N, false>(to, from, plane);
+    }
   }
   move_plane<FixedRun<N>>(length, to, from, plane);
 }
