@@ -14,9 +14,12 @@
 namespace hr::layout::host {
 namespace {
 
-// Runs from which on it pays.
+// Runs from which on it pays, and from which on it pays to look where lines begin and to ask for them (kMany; short
+// calls are not to pay for that).
 template <std::size_t N>
 constexpr Count kLeastGapped = static_cast<Count>(128 / N);
+template <std::size_t N>
+constexpr Count kManyGapped = static_cast<Count>(4096 / N);
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kMayReadGaps = false;  // another thread may be writing them
@@ -105,8 +108,17 @@ inline void close_steps(std::byte* to, const std::byte* from, Count step, Count 
   }
 }
 
+template <int kVectors>
+inline void close_steps(bool far, std::byte* to, const std::byte* from, Count step, Count steps, const GapMap& map) {
+  if (far) {
+    close_steps<kVectors, kIntel>(to, from, step, steps, map);
+  } else {
+    close_steps<kVectors, false>(to, from, step, steps, map);
+  }
+}
+
 // From n runs `stride` apart to dense ones; returns how many were moved.
-template <std::size_t N>
+template <std::size_t N, bool kMany>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Count n) {
   constexpr Count kRuns = 64 / N;
   const GapMap& map = kGapMaps<N>.of(stride);
@@ -115,13 +127,13 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
   // Loads from beyond the second cache the hardware foresees as well.
-  const bool far = kIntel && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
+  const bool far = kIntel && kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
-    (far ? close_steps<2, kIntel> : close_steps<2, false>)(to, from, step, steps, map);
+    close_steps<2>(far, to, from, step, steps, map);
   } else if (map.vectors == 3) {
-    (far ? close_steps<3, kIntel> : close_steps<3, false>)(to, from, step, steps, map);
+    close_steps<3>(far, to, from, step, steps, map);
   } else {
-    (far ? close_steps<4, kIntel> : close_steps<4, false>)(to, from, step, steps, map);
+    close_steps<4>(far, to, from, step, steps, map);
   }
   return steps * kRuns;
 }
@@ -142,19 +154,28 @@ inline void open_steps(std::byte* to, const std::byte* from, Count step, Count s
   }
 }
 
-template <std::size_t N>
+template <int kVectors>
+inline void open_steps(bool far, std::byte* to, const std::byte* from, Count step, Count steps, const GapMap& map) {
+  if (far) {
+    open_steps<kVectors, true>(to, from, step, steps, map);
+  } else {
+    open_steps<kVectors, false>(to, from, step, steps, map);
+  }
+}
+
+template <std::size_t N, bool kMany>
 inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count n) {
   constexpr Count kRuns = 64 / N;
   const GapMap& map = kGapMaps<N>.of(stride);
   const Count steps = n / kRuns;
   const Count step = kRuns * stride;
-  const bool far = n * stride >= kBeyondFirst;
+  const bool far = (kMany || !kIntel) && n * stride >= kBeyondFirst;
   if (map.vectors == 2) {
-    (far ? open_steps<2, true> : open_steps<2, false>)(to, from, step, steps, map);
+    open_steps<2>(far, to, from, step, steps, map);
   } else if (map.vectors == 3) {
-    (far ? open_steps<3, true> : open_steps<3, false>)(to, from, step, steps, map);
+    open_steps<3>(far, to, from, step, steps, map);
   } else {
-    (far ? open_steps<4, true> : open_steps<4, false>)(to, from, step, steps, map);
+    open_steps<4>(far, to, from, step, steps, map);
   }
   return steps * kRuns;
 }
@@ -183,7 +204,7 @@ inline __m256i without_gaps(__m256i first, __m256i second) {
   }
 }
 
-template <std::size_t N>
+template <std::size_t N, bool>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count, Count n) {
   constexpr Count kRuns = 32 / N;
   const Count steps = (n - 1) / kRuns;  // the load of the last runs would end in a gap
@@ -197,7 +218,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count, Count n) {
   return steps * kRuns;
 }
 
-template <std::size_t N>
+template <std::size_t N, bool>
 inline Count open_gaps(std::byte*, Count, const std::byte*, Count) {
   return 0;
 }
@@ -212,11 +233,11 @@ template <std::size_t N>
 inline bool opens_gaps(Count) {
   return false;
 }
-template <std::size_t N>
+template <std::size_t N, bool>
 inline Count close_gaps(std::byte*, const std::byte*, Count, Count) {
   return 0;
 }
-template <std::size_t N>
+template <std::size_t N, bool>
 inline Count open_gaps(std::byte*, Count, const std::byte*, Count) {
   return 0;
 }

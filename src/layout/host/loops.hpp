@@ -132,22 +132,22 @@ inline void copy_rows(const Run& run, std::byte* to, const std::byte* from, cons
   }
 }
 
-// Short gaps on one side, none on the other: whole vectors, as far as they go; with kAtLines stored at lines.
-template <std::size_t N, bool kAtLines>
+// Short gaps on one side, none on the other: whole vectors, as far as they go; with kMany stored at lines.
+template <std::size_t N, bool kMany>
 [[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
   const FixedRun<N> run(N);
   const bool packs = plane.to_stride0 == static_cast<Count>(N);
   const Count to_stride = plane.to_stride0, from_stride = plane.from_stride0;
   for (Count i = plane.n1; i > 0; --i) {
     Count done = 0;
-    if constexpr (kAtLines) {
+    if constexpr (kMany) {
       done = runs_to_line(to, to_stride);
       copy_1d(run, to, to_stride, from, from_stride, done);
     }
     std::byte* const rest_to = to + done * to_stride;
     const std::byte* const rest_from = from + done * from_stride;
-    done += packs ? close_gaps<N>(rest_to, rest_from, from_stride, plane.n0 - done)
-                  : open_gaps<N>(rest_to, to_stride, rest_from, plane.n0 - done);
+    done += packs ? close_gaps<N, kMany>(rest_to, rest_from, from_stride, plane.n0 - done)
+                  : open_gaps<N, kMany>(rest_to, to_stride, rest_from, plane.n0 - done);
     copy_1d(run, to + done * to_stride, to_stride, from + done * from_stride, from_stride, plane.n0 - done);
     to += plane.to_stride1;
     from += plane.from_stride1;
@@ -231,7 +231,7 @@ void move_plane_gapped(std::size_t length, std::byte* to, const std::byte* from,
   if (plane.n0 >= kLeastGapped<N>) {
     if ((plane.to_stride0 == kDense && closes_gaps<N>(plane.from_stride0)) ||
         (plane.from_stride0 == kDense && opens_gaps<N>(plane.to_stride0))) {
-      if (kIntel && plane.n0 >= 32 * kLeastGapped<N>) return copy_gapped_rows<N, kIntel>(to, from, plane);
+      if (kIntel && plane.n0 >= kManyGapped<N>) return copy_gapped_rows<N, kIntel>(to, from, plane);
       return copy_gapped_rows<N, false>(to, from, plane);
     }
   }
