@@ -1,7 +1,7 @@
 // Partials: what processes combine step by step on their way to the result of a reduction, for others to go on from.
 //
-// Partial 0 of a process is its contribution; partial k is what it has after k combinations. Each has a flag of its own,
-// beside which a short one lies; longer ones share the cell's room: partial k lies in place k modulo the number of
+// Partial 0 of a process is its contribution; partial k is what it has after k combinations. Each has a flag of its
+// own, beside which a short one lies; longer ones share the cell's room: partial k lies in place k modulo the number of
 // places, which wander through the room as the data of cells do (area.hpp). Who reads what, and when, is the affair of
 // the algorithm, which gives log2 p steps to p processes where everybody's cells take p.
 // Owner: a local of the coroutine. Threads: library lock.
