@@ -235,7 +235,8 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
-// With cores of their own: many processes gather through slots, and exchange short blocks there.
+// With cores of their own: many processes gather through slots, the longest blocks by messages, and exchange short
+// blocks through slots.
 TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllgather, 65536, 4);
   made.sharing = Sharing::kSlots;
@@ -244,6 +245,12 @@ TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(chosen(made), "direct");
   made.ranks = 8;
   EXPECT_EQ(chosen(made), "slots");
+  made.bytes = 131072;
+  EXPECT_EQ(chosen(made), "linear");
+  made.ranks = 17;
+  EXPECT_EQ(chosen(made), "slots");
+  made.ranks = 8;
+  made.bytes = 65536;
   made.operation = Operation::kAlltoall;
   EXPECT_EQ(chosen(made), "direct");
   made.bytes = 4096;
