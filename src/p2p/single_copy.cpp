@@ -23,32 +23,56 @@ constexpr int kFirstTrials = 2;  // of each way
 constexpr std::uint64_t kFirstRetry = 512;
 // Seconds that stand for "not this way"; a stream's cost lies between that and nothing (stream.cpp).
 constexpr double kSlow = 1.0;
-// A stream must be faster by this to be preferred: it needs the sender all the while, which may be computing.
-constexpr double kStreamGain = 0.8;
+// A stream must save this part of what reading takes to be preferred: it needs the sender all the while, which may be
+// computing.
+constexpr double kStreamGain = 0.2;
+// Turns count where they are at most so many times as long as what is under way in them.
+constexpr double kLongestTurn = 8;
 
-// One of the two ways. It counts by the better one of its last two trials: a process may lose its core in one.
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+// The better one of the last two trials: a process may lose its core in one.
+class Best {
+ public:
+  void add(double value) { before_ = std::exchange(last_, value); }
+  [[nodiscard]] double value() const { return std::min(before_, last_); }
+
+ private:
+  double before_ = kUnknown;
+  double last_ = kUnknown;
+};
+
+// One of the two ways.
 class Way {
  public:
-  // True when that was a trial.
-  bool add(std::uint64_t time, std::size_t bytes) {
-    time_ += time;
+  // `turn`: since the message before, 0 when there was none. True when that was the end of a trial.
+  bool add(std::uint64_t under_way, std::uint64_t turn, std::size_t bytes) {
+    // The first turn of a trial is still that of the other way.
+    if (bytes_ != 0 && turn != 0) {
+      turns_ += turn;
+      turn_bytes_ += bytes;
+    }
+    time_ += under_way;
     bytes_ += bytes;
     if (++messages_ < kTrialMessages && bytes_ < kTrialBytes) return false;
-    before_ = std::exchange(last_, static_cast<double>(time_) / static_cast<double>(bytes_));
-    time_ = 0;
-    bytes_ = 0;
+    under_way_.add(static_cast<double>(time_) / static_cast<double>(bytes_));
+    turn_.add(turn_bytes_ != 0 ? static_cast<double>(turns_) / static_cast<double>(turn_bytes_) : kUnknown);
+    time_ = turns_ = 0;
+    bytes_ = turn_bytes_ = 0;
     messages_ = 0;
     ++trials_;
     return true;
   }
-  [[nodiscard]] double time_per_byte() const { return std::min(before_, last_); }
+  [[nodiscard]] Cost cost() const { return {under_way_.value(), turn_.value()}; }
   [[nodiscard]] int trials() const { return trials_; }
 
  private:
-  double before_ = std::numeric_limits<double>::infinity();
-  double last_ = std::numeric_limits<double>::infinity();
+  Best under_way_;
+  Best turn_;
   std::uint64_t time_ = 0;
+  std::uint64_t turns_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t turn_bytes_ = 0;
   int messages_ = 0;
   int trials_ = 0;
 };
@@ -59,6 +83,7 @@ struct SizeClass {
   bool reads = true;  // what is done now
   bool trial_over = false;
   std::uint64_t transfers = 0;
+  std::uint64_t last_end = 0;
   std::uint64_t retry = kFirstRetry;
 
   // After a trial, and when nothing is under way.
@@ -70,7 +95,7 @@ struct SizeClass {
       retry *= 4;
       reads = !reads;
     } else {
-      reads = stream.time_per_byte() > kStreamGain * read.time_per_byte();
+      reads = !stream_is_faster(read.cost(), stream.cost());
     }
   }
 };
@@ -108,6 +133,12 @@ Status begin(const Announcement& announced, Request& receive) {
 
 }  // namespace
 
+bool stream_is_faster(const Cost& read, const Cost& stream) noexcept {
+  const double least = kStreamGain * read.under_way;
+  const bool turns_tell = stream.turn != kUnknown && read.turn <= kLongestTurn * read.under_way;
+  return turns_tell ? read.turn - stream.turn > least : read.under_way - stream.under_way > least;
+}
+
 void begins(const Announcement& announced, Request& receive, bool reading) {
   if (!eligible(announced, receive)) return;
   // One that could not be read after all comes as a stream.
@@ -123,7 +154,9 @@ void ends(Request& receive) {
   SizeClass& size_class = class_of(receive.total_);
   ++size_class.transfers;
   const bool read = timing == Request::Timing::kRead;
-  if ((read ? size_class.read : size_class.stream).add(now - since, receive.total_)) size_class.trial_over = true;
+  const std::uint64_t before = std::exchange(size_class.last_end, now);
+  Way& way = read ? size_class.read : size_class.stream;
+  if (way.add(now - since, before != 0 ? now - before : 0, receive.total_)) size_class.trial_over = true;
   since = now;
   --under_way;
 }

@@ -4,14 +4,26 @@
 // For each size class (a power of two) messages go one way for a trial, then the other way, twice; after that the
 // faster way is used, and the other one tried again after so many transfers, four times as many, and so on: the first
 // streams find a ring whose pages nobody has touched yet. A way changes when nothing is under way, so that a trial is
-// one message after another in a ping-pong and a whole window where many are in flight. What counts is the time that
-// something was under way: from a message's announcement, or from the end of the one before it, to its own end.
+// one message after another in a ping-pong and a whole window where many are in flight.
+//
+// Two times count. Under way: from a message's announcement, or from the end of the one before it, to its own end. And
+// the turn: from the end of one message of the class to the end of the next. A message that was read leaves its lines
+// with the wrong core, and the program's own loads and stores fetch them back: that is not seen while the message is
+// under way, but in the turn. Where the program computes for long between messages its turns tell nothing of them.
 // Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p::single_copy {
+
+// What one of the ways takes a byte; infinity: not known.
+struct Cost {
+  double under_way;
+  double turn;
+};
+// The faster of the two.
+[[nodiscard]] bool stream_is_faster(const Cost& read, const Cost& stream) noexcept;
 
 // A message that could be read comes this way from now on.
 void begins(const Announcement& announced, Request& receive, bool reading);
