@@ -12,9 +12,11 @@ tail -n +1 -f --pid=$ctest "$log"
 wait $ctest
 status=$?
 
-# "97% tests passed, 3 tests failed out of 100"
-failed=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\).*/\1/p' "$log" | tail -n 1)
-total=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\).*/\2/p' "$log" | tail -n 1)
+# "97% tests passed, 3 tests failed out of 100"; newer ones that have seen no failure: "100% tests passed out of 100"
+summary=$(grep '% tests passed' "$log" | tail -n 1)
+total=${summary##*out of }
+failed=$(echo "$summary" | sed -n 's/.*passed, \([0-9]*\) tests* failed.*/\1/p')
+failed=${failed:-0}
 skipped=$(grep -c '\*\*\*Skipped' "$log")
 if [ -z "$total" ]; then
   echo "0 passed, 1 failed"
