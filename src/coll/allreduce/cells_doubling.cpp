@@ -1,36 +1,24 @@
 // Allreduce by recursive doubling through shared cells: as recursive_doubling.cpp, where each process reads its
 // partner's partial result from its cell. log2 p steps and as much work, where `cells` has one step and p times the
 // work: for many processes with cores of their own.
-#include <bit>
-
+#include "coll/doubling.hpp"
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 
 namespace hr::coll {
 namespace {
 
-// Where the number of processes is not a power of two, the first ones work in pairs.
-struct Doubling {
-  int power;
-  int paired;  // processes that do
-  explicit constexpr Doubling(int size) noexcept
-      : power(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), paired(2 * (size - power)) {}
-  // One of a pair that goes on for both starts with its second partial.
-  [[nodiscard]] constexpr int first_step(int rank) const noexcept { return rank < paired ? 1 : 0; }
-  [[nodiscard]] constexpr int position(int rank) const noexcept { return rank < paired ? rank / 2 : rank - paired / 2; }
-  [[nodiscard]] constexpr int rank_at(int position) const noexcept {
-    return position < paired / 2 ? 2 * position + 1 : position + paired / 2;
-  }
-  // Of the result.
-  [[nodiscard]] constexpr int last_step(int rank) const noexcept {
-    return first_step(rank) + static_cast<int>(std::bit_width(static_cast<unsigned>(power))) - 1;
-  }
-};
+// One of a pair that goes on for both starts with its second partial.
+constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
+// Of the result.
+constexpr int last_step(const Doubling& doubling, int rank) noexcept {
+  return first_step(doubling, rank) + shared::doublings(doubling.power);
+}
 
 // Partials that others may read. The result is one where somebody takes it from there.
 constexpr int places(int size) noexcept {
   const Doubling doubling(size);
-  return doubling.last_step(0) + (doubling.paired > 0 ? 1 : 0);
+  return last_step(doubling, 0) + (doubling.paired > 0 ? 1 : 0);
 }
 
 bool probe(const Query& query) noexcept {
@@ -40,10 +28,10 @@ bool probe(const Query& query) noexcept {
 // The other one of the pair goes on for both.
 Task wait_for_result(const Call& call, const Doubling& doubling, const shared::Partials& partials) {
   const int other = call.rank() + 1;
-  shared::PartialThere there{call, other, doubling.last_step(other)};
+  shared::PartialThere there{call, other, last_step(doubling, other)};
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;
-  HR_CO_TRY(partials.find(other, doubling.last_step(other), &result));
+  HR_CO_TRY(partials.find(other, last_step(doubling, other), &result));
   call.area->seen_everybody(call.ticket);
   co_return partials.copy(result, call.recv.all().address);
 }
@@ -71,10 +59,10 @@ Task run(const Call& call) {
     partials.publish(1);
   }
   const int position = doubling.position(rank);
-  int step = doubling.first_step(rank);
+  int step = first_step(doubling, rank);
   for (int bit = 1; bit < doubling.power; bit *= 2, ++step) {
     const int partner = doubling.rank_at(position ^ bit);
-    const int there_step = doubling.first_step(partner) + step - doubling.first_step(rank);
+    const int there_step = first_step(doubling, partner) + step - first_step(doubling, rank);
     shared::PartialThere there{call, partner, there_step};
     HR_CO_UNTIL(call, there);
     HR_CO_TRY(partials.find(partner, there_step, &other));

@@ -1,8 +1,7 @@
 // Allreduce by recursive doubling: log2 p exchanges of the whole vector. Where p is not a power of two, the first
 // processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Operands
 // stay in the order of ranks, so that any operation is served. For short vectors.
-#include <bit>
-
+#include "coll/doubling.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -16,8 +15,8 @@ Task run(const Call& call) {
   if (!call.in_place) HR_CO_TRY(layout::copy(call.send.all(), result));
   if (size == 1) co_return kOk;
 
-  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-  const int paired = 2 * (size - power);
+  const Doubling doubling(size);
+  const int paired = doubling.paired;
   Requests<2> requests;
   if (rank < paired && rank % 2 == 0) {
     HR_CO_TRY(send_to(call, rank + 1, result, requests.next()));
@@ -37,10 +36,10 @@ Task run(const Call& call) {
     if (!received.ok()) co_return received;
     HR_CO_TRY(combine(call, other, mine));
   }
-  const int position = rank < paired ? rank / 2 : rank - paired / 2;
-  for (int bit = 1; bit < power; bit *= 2) {
+  const int position = doubling.position(rank);
+  for (int bit = 1; bit < doubling.power; bit *= 2) {
     const int partner = position ^ bit;
-    const int peer = partner < paired / 2 ? 2 * partner + 1 : partner + paired / 2;
+    const int peer = doubling.rank_at(partner);
     HR_CO_TRY(exchange(call, peer, mine, peer, other, requests));
     const Status status = co_await requests.all();
     if (!status.ok()) co_return status;

@@ -67,6 +67,8 @@ struct alignas(kPair) Cell {
   std::byte room[kCellBytes];
   Line partials[kPartials];
 
+  // The flag, and the place beside it, of step 0 (the head) or of a later one (partials.hpp).
+  [[nodiscard]] Line& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
   // Where data of that length lies in that operation.
   [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket) noexcept {
     return length <= kInlineBytes ? head.data : room + place(length, ticket);

@@ -36,16 +36,13 @@ struct PartialThere {
   int rank;
   int step;
   bool operator()() const noexcept {
-    Cell& cell = cell_of(call, rank);
-    const Line& line = step == 0 ? cell.head : cell.partials[step - 1];
-    return line.sequence.load(std::memory_order_acquire) == call.ticket + 1;
+    return cell_of(call, rank).line(step).sequence.load(std::memory_order_acquire) == call.ticket + 1;
   }
 };
 
 // This process's flag of a step.
 inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept {
-  Cell& cell = own_cell(call);
-  Line& line = step == 0 ? cell.head : cell.partials[step - 1];
+  Line& line = own_cell(call).line(step);
   line.bytes = bytes;
   line.sequence.store(call.ticket + 1, std::memory_order_release);
 }
@@ -86,7 +83,7 @@ class Partials {
   // Errors: MPI_ERR_TRUNCATE when its vector is not as long as this process's.
   [[nodiscard]] Status find(int rank, int step, std::byte** origin) const {
     Cell& cell = cell_of(call_, rank);
-    const std::uint64_t bytes = step == 0 ? cell.head.bytes : cell.partials[step - 1].bytes;
+    const std::uint64_t bytes = cell.line(step).bytes;
     if (bytes != bytes_) [[unlikely]]
       return wrong_length(call_, rank, bytes, bytes_);
     *origin = in_cell(cell, step);
@@ -106,7 +103,7 @@ class Partials {
   }
   [[nodiscard]] std::byte* in_cell(Cell& cell, int step) const noexcept {
     if (bytes_ > kInlineBytes) return moved(room(cell, step), origin_);
-    return moved(step == 0 ? cell.head.data : cell.partials[step - 1].data, origin_);
+    return moved(cell.line(step).data, origin_);
   }
 
   const Call& call_;

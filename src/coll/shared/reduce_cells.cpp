@@ -1,5 +1,6 @@
 #include "coll/shared/reduce_cells.hpp"
 
+#include <bit>
 #include <cstring>
 
 namespace hr::coll::shared {

@@ -4,8 +4,7 @@
 // whether it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
 #pragma once
 
-#include <bit>
-
+#include "coll/doubling.hpp"
 #include "coll/reduction.hpp"
 #include "coll/shared/cells.hpp"
 
@@ -39,8 +38,8 @@ struct TreeOrder {
   int top;
   // As recursive doubling does it (allreduce/recursive_doubling.cpp).
   [[nodiscard]] static TreeOrder doubling(int size) noexcept {
-    const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-    return {power, size - power, 0};
+    const Doubling doubling(size);
+    return {doubling.power, doubling.paired / 2, 0};
   }
   // As tree_reduce() does it; of ranks [0, leaves) when top is 0.
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
