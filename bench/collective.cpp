@@ -11,6 +11,7 @@
 #include "common/measure.hpp"
 #include "common/pattern.hpp"
 #include "common/program.hpp"
+#include "common/touch.hpp"
 
 namespace {
 
@@ -29,6 +30,7 @@ struct Choice {
   std::vector<const Operation*> operations;
   Form form = Form::kBlocking;
   Element element;
+  bool touch = false;
 };
 
 bool parse_operations(const std::string& text, std::vector<const Operation*>& operations) {
@@ -99,15 +101,14 @@ class Measurement {
   }
 
   void fill() {
-    const auto width = static_cast<std::size_t>(choice_.element.bytes);
-    std::vector<unsigned char> host(send_elements_ * width);
+    std::vector<unsigned char> host(send_elements_ * width());
     for (std::size_t i = 0; i < send_elements_; ++i) {
-      choice_.element.store(&host[i * width], bench::sent_value(world_.rank, i));
+      choice_.element.store(&host[i * width()], bench::sent_value(world_.rank, i));
     }
     send_.write(host.data(), host.size());
-    expected_.resize(receive_elements_ * width);
+    expected_.resize(receive_elements_ * width());
     for (std::size_t i = 0; i < receive_elements_; ++i) {
-      choice_.element.store(&expected_[i * width],
+      choice_.element.store(&expected_[i * width()],
                             operation_.expected(place_, static_cast<int>(i / count_), i % count_, count_));
     }
     host = bench::poison_for(expected_);
@@ -146,11 +147,22 @@ class Measurement {
   }
 
  private:
+  std::size_t width() const { return static_cast<std::size_t>(choice_.element.bytes); }
   static std::size_t elements(int blocks, int count) {
     return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count);
   }
 
+  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read what came there.
   void once() {
+    if (!choice_.touch) return call();
+    const bool sends_received = operation_.starts_in_receive && place_.rank == bench::kRoot;
+    bench::write_lines(sends_received ? receive_.data() : send_.data(),
+                       (sends_received ? receive_elements_ : send_elements_) * width());
+    call();
+    if (!sends_received) bench::read_lines(receive_.data(), receive_elements_ * width());
+  }
+
+  void call() {
     switch (choice_.form) {
       case Form::kBlocking:
         operation_.blocking(call_);
@@ -199,8 +211,9 @@ int block_count(std::size_t bytes, int blocks, int element_bytes) {
   return static_cast<int>(std::clamp<std::size_t>(count, 1, std::numeric_limits<int>::max()));
 }
 
-int run_all(const bench::Program& program, const World& world, const Options& options, const Choice& choice) {
+int run_all(const bench::Program& program, const World& world, const Options& options, Choice choice) {
   const bench::MemoryKind kind = bench::memory_of(program, world, options);
+  choice.touch = options.touch && kind == bench::MemoryKind::kHost;
   bench::Report report = bench::make_report(program, world, options);
   report.unit = "us";
   report.settings.emplace_back("form", kForms[static_cast<int>(choice.form)]);

@@ -135,7 +135,7 @@ OptionTable common_options(Options& options) {
             [&options](const std::string& v) { return parse_memory(v, options.memory); });
   table.add("--cuda-in-use", "", "make a CUDA context and send one device message first", flag(options.cuda_in_use));
   table.add("--touch", "",
-            "latency of host memory: write each line before it is sent and read what came, within the time",
+            "latency and collective, host memory: write each line that is sent, read what came, within the time",
             flag(options.touch));
   table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",

@@ -23,7 +23,7 @@ struct Options {
   int window = 64;                 // messages in flight, for the programs that stream
   MemoryKind memory[2] = {MemoryKind::kHost, MemoryKind::kHost};  // of the lower and of the upper rank of a pair
   bool cuda_in_use = false;  // have a CUDA context and one device message before anything is measured
-  bool touch = false;        // latency of host memory: write what is sent and read what came, within the time
+  bool touch = false;        // host memory: write what is sent and read what came, within the time
   bool validate = false;     // check every byte, outside the time
   std::string json;          // file for the results; "-" is standard output instead of the table
 };

@@ -88,6 +88,7 @@ Report make_report(const Program& program, const World& world, const Options& op
   report.validated = options.validate;
   report.cpus = gather_text(world, allowed_cpus());
   if (options.cuda_in_use) report.settings.emplace_back("cuda", "in use");
+  if (options.touch) report.settings.emplace_back("buffers", "touched");
   return report;
 }
 

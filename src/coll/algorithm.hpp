@@ -18,8 +18,8 @@ namespace hr::coll {
 enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
 
 // Whether processes can read one another's memory, and whether one such copy was measured to be faster than two through
-// shared memory (shared/readable.hpp).
-enum class Reading : std::uint8_t { kNone, kPossible, kFaster };
+// shared memory (shared/readable.hpp), or is asked for by all (knob shm_single_copy).
+enum class Reading : std::uint8_t { kNone, kPossible, kFaster, kAsked };
 
 // What a choice may depend on: the same on every process.
 struct Query {
@@ -48,6 +48,7 @@ struct Algorithm {
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // Call::area has it
   bool devices = false;                  // works on device buffers itself
+  bool reads = false;                    // buffers of other processes: where that pays (shared/reading_turns.hpp)
 };
 
 template <class... Operations>

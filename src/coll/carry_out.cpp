@@ -1,5 +1,7 @@
 #include "coll/carry_out.hpp"
 
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
 #include "coll/view_tools.hpp"
@@ -107,8 +109,23 @@ bool never_on_devices(const Call& call) noexcept {
   return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
 }
 
+namespace {
+
+// In the operation's turn; the same on all members.
+bool reading_pays(const Call& call) noexcept {
+  return call.area->reading() == Reading::kAsked || !knobs().coll_force.empty() ||
+         call.area->reading_turns().reads(call.operation, call.bytes, call.ticket, ticks());
+}
+
+}  // namespace
+
 const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
-  const Algorithm* algorithm = select(query_of(call, mode));
+  Query query = query_of(call, mode);
+  const Algorithm* algorithm = select(query);
+  if (algorithm != nullptr && algorithm->reads && !reading_pays(call)) {
+    query.reading = Reading::kNone;
+    algorithm = select(query);
+  }
   if (algorithm == nullptr) [[unlikely]] {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.comm->is_inter() ? "an intercommunicator" : "these arguments");

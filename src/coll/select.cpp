@@ -41,7 +41,7 @@ struct Selection {
   Choices forced;
   Choices tuned;
   Choices standard;
-  std::array<Answer, kOperations> last;
+  std::array<std::array<Answer, 2>, kOperations> last;  // without and with reading: it is asked for in turns
 };
 
 std::size_t index(Operation operation) noexcept { return static_cast<std::size_t>(operation); }
@@ -133,7 +133,7 @@ const Algorithm* look_up(const Selection& table, const Query& query) {
 
 const Algorithm* select(const Query& query) {
   Selection& table = selection();
-  Answer& last = table.last[index(query.operation)];
+  Answer& last = table.last[index(query.operation)][query.reading != Reading::kNone];
   if (last.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
   return last.algorithm;
 }

@@ -16,8 +16,10 @@ namespace hr::p2p {
 namespace single_copy {
 namespace {
 
-// A trial: so many messages, or so many bytes (of which a ring holds as many).
+// A trial: so many messages, or so many bytes (of which a ring holds as many); at least three, whose first turn is still
+// that of the other way.
 constexpr int kTrialMessages = 8;
+constexpr int kLeastMessages = 3;
 constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
 constexpr int kFirstTrials = 2;  // of each way
 constexpr std::uint64_t kFirstRetry = 512;
@@ -54,7 +56,7 @@ class Way {
     }
     time_ += under_way;
     bytes_ += bytes;
-    if (++messages_ < kTrialMessages && bytes_ < kTrialBytes) return false;
+    if (++messages_ < kLeastMessages || (messages_ < kTrialMessages && bytes_ < kTrialBytes)) return false;
     under_way_.add(static_cast<double>(time_) / static_cast<double>(bytes_));
     turn_.add(turn_bytes_ != 0 ? static_cast<double>(turns_) / static_cast<double>(turn_bytes_) : kUnknown);
     time_ = turns_ = 0;

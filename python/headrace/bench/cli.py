@@ -48,6 +48,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="of the collectives")
     parser.add_argument("--runs", "--reps", type=int, default=5, help="of each program under each library (5)")
     parser.add_argument("--samples", type=int, default=20, help="repetitions inside a run (20)")
+    parser.add_argument("--touch", action="store_true",
+                        help="latency and collectives: write what is sent, read what came, within the times")
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
@@ -157,7 +159,8 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     if not chosen:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
-                ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())))
+                ("--reps", str(args.samples), "--mem", args.mem, *(("--touch",) if args.touch else ()),
+                 *(("--validate",) if args.validate else ())))
     bare = _Bare(ours)
     lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
@@ -165,7 +168,8 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     names = [library.name for library in chosen] + list(failures)
     for result in results:
         result.failures |= failures
-        limits = bare.of if result.benchmark.name in ("latency", "bandwidth") and bare.limits else None
+        comparable = result.benchmark.name in ("latency", "bandwidth") and bare.limits and not args.touch
+        limits = bare.of if comparable else None
         lines.append(markdown(result, names, limits))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)

@@ -51,6 +51,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allgather_direct = {"direct", serves(Operation::kAllgather), &shared::can_read, &run, Sharing::kSlots};
+const Algorithm allgather_direct = {
+    "direct", serves(Operation::kAllgather), &shared::can_read, &run, Sharing::kSlots, false, true};
 
 }  // namespace hr::coll

@@ -53,7 +53,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allreduce_direct = {"direct", serves(Operation::kAllreduce), &shared::can_reduce_by_reading, &run,
-                                    Sharing::kSlots};
+const Algorithm allreduce_direct = {
+    "direct", serves(Operation::kAllreduce), &shared::can_reduce_by_reading, &run, Sharing::kSlots, false, true};
 
 }  // namespace hr::coll

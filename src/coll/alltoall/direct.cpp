@@ -48,6 +48,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_direct = {"direct", serves(Operation::kAlltoall), &probe, &run, Sharing::kSlots};
+const Algorithm alltoall_direct = {"direct", serves(Operation::kAlltoall), &probe, &run, Sharing::kSlots, false, true};
 
 }  // namespace hr::coll

@@ -38,6 +38,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm bcast_direct = {"direct", serves(Operation::kBcast), &shared::can_read, &run, Sharing::kSlots};
+const Algorithm bcast_direct = {"direct", serves(Operation::kBcast), &shared::can_read, &run, Sharing::kSlots, false,
+                                true};
 
 }  // namespace hr::coll

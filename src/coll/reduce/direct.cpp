@@ -48,7 +48,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_direct = {"direct", serves(Operation::kReduce), &shared::can_reduce_by_reading, &run,
-                                 Sharing::kSlots};
+const Algorithm reduce_direct = {
+    "direct", serves(Operation::kReduce), &shared::can_reduce_by_reading, &run, Sharing::kSlots, false, true};
 
 }  // namespace hr::coll

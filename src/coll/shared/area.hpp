@@ -37,6 +37,7 @@
 
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
+#include "coll/shared/reading_turns.hpp"
 #include "coll/shared/teams.hpp"
 #include "comm/communicator.hpp"
 #include "p2p/task.hpp"
@@ -185,6 +186,8 @@ class Area {
   std::uint64_t next_steps() noexcept { return ++steps_; }
   // Of one another's memory: agreed upon when the slots were opened.
   [[nodiscard]] Reading reading() const noexcept { return reading_; }
+  // Where it pays.
+  [[nodiscard]] ReadingTurns& reading_turns() noexcept { return reading_turns_; }
 
  private:
   struct Block {
@@ -218,6 +221,7 @@ class Area {
   bool crowded_ = false;
   Teams teams_;
   Reading reading_ = Reading::kNone;
+  ReadingTurns reading_turns_;
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;

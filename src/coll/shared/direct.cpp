@@ -41,8 +41,12 @@ Status read_from(const Call& call, int rank, std::uint64_t address, const View& 
 
 namespace {
 
-// Where a process says that it could not read, for each word: in its cell, which others look at in this operation only.
-std::uint64_t& failure_of(const Call& call, int rank, Word Control::* word) {
+// What a process says of its reading.
+constexpr std::uint64_t kRefused = 1;  // the system did not let it
+constexpr std::uint64_t kPays = 2;     // as far as its turns tell (reading_turns.hpp)
+
+// Where, for each word: in its cell, which others look at in this operation only.
+std::uint64_t& report_of(const Call& call, int rank, Word Control::* word) {
   return reinterpret_cast<std::uint64_t*>(cell_of(call, rank).room)[word == &Control::published ? 0 : 1];
 }
 
@@ -50,14 +54,19 @@ std::uint64_t& failure_of(const Call& call, int rank, Word Control::* word) {
 
 Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status status, bool* everywhere) {
   const bool refused = status.errc() == Errc::kUnsupportedOperation;
-  failure_of(call, call.rank(), word) = refused ? 1 : 0;
+  ReadingTurns& turns = call.area->reading_turns();
+  report_of(call, call.rank(), word) = (refused ? kRefused : 0) | (turns.votes(call.operation, call.bytes) ? kPays : 0);
   steps.tell(word, 1);
   StepsReached told{steps, word, 1};
   HR_CO_UNTIL(call, told);
   *everywhere = true;
+  int votes = 0;
   for (int rank = 0; rank < call.size(); ++rank) {
-    if (failure_of(call, rank, word) != 0) *everywhere = false;
+    const std::uint64_t report = report_of(call, rank, word);
+    if ((report & kRefused) != 0) *everywhere = false;
+    if ((report & kPays) != 0) ++votes;
   }
+  turns.decide(call.operation, call.bytes, 2 * votes > call.size());
   if (refused) static_cast<void>(take_detail());
   co_return refused ? kOk : status;
 }

@@ -3,7 +3,8 @@
 // Every process tells in its cell where its buffers lie, zero for what cannot be read as one run of host memory. Where
 // somebody's cannot, all go through slots instead: all see the same cells. Memory that a driver mapped may look
 // readable and not be; so everybody says how its reading went (conclude()), and if it failed anywhere all go through
-// slots after all. Where that is worth it, rows say by Query::reading.
+// slots after all. Where that may be worth it, rows say by Query::reading; where it is, in this program, is found out
+// by doing (reading_turns.hpp).
 #pragma once
 
 #include "coll/messages.hpp"

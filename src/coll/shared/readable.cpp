@@ -17,6 +17,7 @@ constexpr int kTrials = 4;
 // What the members agree upon.
 constexpr std::uint64_t kPossible = 1;
 constexpr std::uint64_t kFaster = 2;
+constexpr std::uint64_t kAsked = 4;
 // Where processes have cores of their own, reading may take so many times as long as the copies that are timed: these
 // find all in the own cache, and in an operation they come in rounds that wait for one another, where one read takes a
 // whole block.
@@ -60,11 +61,15 @@ p2p::Task try_reading(comm::Members members, std::byte* own_slot, const std::byt
   const bool possible =
       measure(members.procs[next], addresses[static_cast<std::size_t>(next)], own_slot, next_slot, memory, &seconds);
   const double copies = (p2p::more_processes_than_cores() ? 1 : kRoundsCost) * seconds.copies;
-  const bool wanted = knobs().shm_single_copy == ShmSingleCopyChoice::kOn || seconds.reading < copies;
-  std::uint64_t facts = possible ? kPossible | (wanted ? kFaster : 0) : 0;
+  const bool asked = knobs().shm_single_copy == ShmSingleCopyChoice::kOn;
+  std::uint64_t facts =
+      possible ? kPossible | (asked || seconds.reading < copies ? kFaster : 0) | (asked ? kAsked : 0) : 0;
   p2p::Task agreeing = comm::and_reduce(members, &facts, 1);  // and nobody reads `memory` any more
   HR_CO_TRY(co_await agreeing);
-  *verdict = (facts & kFaster) != 0 ? Reading::kFaster : (facts & kPossible) != 0 ? Reading::kPossible : Reading::kNone;
+  *verdict = (facts & kAsked) != 0      ? Reading::kAsked
+             : (facts & kFaster) != 0   ? Reading::kFaster
+             : (facts & kPossible) != 0 ? Reading::kPossible
+                                        : Reading::kNone;
   co_return kOk;
 }
 

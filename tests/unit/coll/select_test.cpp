@@ -246,7 +246,7 @@ TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
   made.ranks = 8;
   EXPECT_EQ(chosen(made), "slots");
   made.bytes = 131072;
-  EXPECT_EQ(chosen(made), "linear");
+  EXPECT_EQ(chosen(made), "direct");
   made.ranks = 17;
   EXPECT_EQ(chosen(made), "slots");
   made.ranks = 8;
