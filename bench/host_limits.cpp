@@ -1,7 +1,7 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it), one way in
 // microseconds, and one memcpy between two buffers of each size. With --turns also longer messages in pieces, through
-// little and through much memory, and an allgather by reading (limits/turns.hpp).
+// little and through much memory, an allgather by reading and a broadcast (limits/turns.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
             [&](const std::string& v) { return bench::parse_size_list(v, sizes); });
   table.add("--samples", "N", "at most, for each figure (1000)",
             [&](const std::string& v) { return bench::parse_positive(v, samples); });
-  table.add("--turns", "", "messages in pieces and gathering by reading, too",
+  table.add("--turns", "", "messages in pieces, gathering by reading and broadcasts, too",
             [&](const std::string&) { return turns = true; });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&](const std::string& v) { return !(json = v).empty(); });
@@ -137,9 +137,14 @@ int main(int argc, char** argv) {
         add(label, bytes, bench::sample(bench::Effort{std::min(samples, 15), samples, 60e3}, once));
       };
       for (const std::size_t bytes : sizes) {
-        if (bytes < kShortestInTurns) continue;
-        const auto rounds = static_cast<unsigned>(std::max<std::size_t>(64, (std::size_t{16} << 20) / bytes));
+        if (bytes == 0) continue;
+        const auto rounds =
+            static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{16} << 20) / bytes, 64, kRounds));
         const int other = cores[1];
+        const auto broadcast = [&](bench::Broadcast how) { return bench::broadcast_us(bytes, how, other, rounds); };
+        figure("bcast, memory", bytes, [&] { return broadcast(bench::Broadcast::kThroughMemory); });
+        if (bytes < kShortestInTurns) continue;
+        figure("bcast, reading", bytes, [&] { return broadcast(bench::Broadcast::kByReading); });
         figure("pieces, 32 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
         figure("pieces, 512 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 524288, other, rounds); });
         figure("read block", bytes, [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });

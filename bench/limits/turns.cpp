@@ -73,37 +73,114 @@ class Way {
 };
 
 struct Told {
+  Flag before[2];
   Flag here[2];
   Flag through[2];
   std::atomic<bool> failed{false};
+  std::atomic<double> result{0};  // of the process that was made
 };
 
-// One of the two processes.
-struct Reader {
+// One of the two processes. Both have their buffers at the same addresses.
+struct Side {
   Told& told;
   int me;
   pid_t other;
   std::byte* send;
   std::byte* receive;  // two blocks
+  std::byte* room;     // shared
   std::size_t bytes;
-  bool own;
 
-  void gather(std::uint64_t round) const {
-    const auto side = static_cast<std::size_t>(me);
-    told.here[side].tell(round);
-    if (own) std::memcpy(receive + side * bytes, send, bytes);
-    told.here[1 - side].wait(round);
-    // Both processes have their buffers at the same addresses.
-    const iovec to{receive + (1 - side) * bytes, bytes}, from{send, bytes};
-    if (process_vm_readv(other, &to, 1, &from, 1, 0) != static_cast<ssize_t>(bytes)) told.failed = true;
-    told.through[side].tell(round);
-    told.through[1 - side].wait(round);
+  [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(me); }
+  [[nodiscard]] std::size_t others() const { return 1 - own(); }
+
+  void meet(Flag (&flags)[2], std::uint64_t round) const {
+    flags[own()].tell(round);
+    flags[others()].wait(round);
   }
+  void read(std::byte* to) const {
+    const iovec local{to, bytes}, remote{send, bytes};
+    if (process_vm_readv(other, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes)) told.failed = true;
+  }
+  void gather(std::uint64_t round, bool copies) const {
+    told.here[own()].tell(round);
+    if (copies) std::memcpy(receive + own() * bytes, send, bytes);
+    told.here[others()].wait(round);
+    read(receive + others() * bytes);
+    meet(told.through, round);
+  }
+  // Process 0 has the data.
+  void broadcast_by_reading(std::uint64_t round) const {
+    if (me == 0) {
+      told.here[0].tell(round);
+      told.through[1].wait(round);
+    } else {
+      told.here[0].wait(round);
+      read(receive);
+      told.through[1].tell(round);
+    }
+  }
+  void broadcast_through_memory(std::uint64_t round) const {
+    const std::size_t stride = kFlagBytes + (bytes + 127) / 128 * 128;
+    std::byte* const place = room + round % std::max<std::size_t>(1, kRoom / stride) * stride;
+    Flag& flag = *reinterpret_cast<Flag*>(place);
+    // Little data shares its flag's line.
+    std::byte* const data = place + (bytes <= 48 ? sizeof flag.value : kFlagBytes);
+    if (me == 0) {
+      std::memcpy(data, send, bytes);
+      flag.tell(round);
+    } else {
+      flag.wait(round);
+      std::memcpy(receive, data, bytes);
+    }
+  }
+
+  static constexpr std::size_t kFlagBytes = sizeof(Flag);
+  static constexpr std::size_t kRoom = std::size_t{512} << 10;
 };
 
 std::byte* mapped(std::size_t bytes, int sharing) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+// What `work(side)` returns on each of two processes, the second one made for it and bound to another core: the larger.
+// 0 where something failed.
+template <class Work>
+double on_two_processes(std::size_t bytes, int other_core, Work work) {
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  const std::size_t room_bytes = Side::kRoom + 2 * Side::kFlagBytes + bytes;
+  std::byte* const shared = mapped(sizeof(Told), MAP_SHARED);
+  std::byte* const room = mapped(room_bytes, MAP_SHARED);
+  std::byte* const send = mapped(bytes, MAP_PRIVATE);
+  std::byte* const receive = mapped(2 * bytes, MAP_PRIVATE);
+  double result = 0;
+  if (shared != nullptr && room != nullptr && send != nullptr && receive != nullptr) {
+    Told& told = *new (shared) Told;
+    const pid_t first = getpid();
+    const pid_t child = fork();
+    if (child >= 0) {
+      const bool is_child = child == 0;
+      if (is_child) {
+        bind_to(other_core);
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+      }
+      const Side side{told, is_child ? 1 : 0, is_child ? first : child, send, receive, room, bytes};
+      std::memset(send, 1, bytes);
+      std::memset(receive, 0, 2 * bytes);
+      result = work(side);
+      if (is_child) {
+        told.result = result;
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+      result = told.failed ? 0 : std::max<double>(result, told.result);
+    }
+  }
+  if (shared != nullptr) munmap(shared, sizeof(Told));
+  if (room != nullptr) munmap(room, room_bytes);
+  if (send != nullptr) munmap(send, bytes);
+  if (receive != nullptr) munmap(receive, 2 * bytes);
+  return result;
 }
 
 }  // namespace
@@ -133,39 +210,27 @@ double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigne
 }
 
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds) {
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  std::byte* const shared = mapped(sizeof(Told), MAP_SHARED);
-  std::byte* const send = mapped(bytes, MAP_PRIVATE);
-  std::byte* const receive = mapped(2 * bytes, MAP_PRIVATE);
-  double passed = 0;
-  if (shared != nullptr && send != nullptr && receive != nullptr) {
-    Told& told = *new (shared) Told;
-    const pid_t first = getpid();
-    const pid_t child = fork();
-    if (child >= 0) {
-      const bool is_child = child == 0;
-      if (is_child) {
-        bind_to(other_core);
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-      }
-      const Reader reader{told, is_child ? 1 : 0, is_child ? first : child, send, receive, bytes, own};
-      std::memset(send, 1, bytes);
-      std::memset(receive, 0, 2 * bytes);
-      double start = 0;
-      for (unsigned i = 1; i <= rounds; ++i) {
-        reader.gather(i);
-        if (i == 1) start = now_us();
-      }
-      if (is_child) _exit(0);
-      passed = now_us() - start;
-      waitpid(child, nullptr, 0);
-      if (told.failed) passed = 0;
+  return on_two_processes(bytes, other_core, [&](const Side& side) {
+    double start = 0;
+    for (unsigned i = 1; i <= rounds; ++i) {
+      side.gather(i, own);
+      if (i == 1) start = now_us();
     }
-  }
-  if (shared != nullptr) munmap(shared, sizeof(Told));
-  if (send != nullptr) munmap(send, bytes);
-  if (receive != nullptr) munmap(receive, 2 * bytes);
-  return passed / (rounds - 1);
+    return (now_us() - start) / (rounds - 1);
+  });
+}
+
+double broadcast_us(std::size_t bytes, Broadcast how, int other_core, unsigned rounds) {
+  return on_two_processes(bytes, other_core, [&](const Side& side) {
+    double passed = 0;
+    for (unsigned i = 1; i <= rounds; ++i) {
+      side.meet(side.told.before, i);
+      const double start = now_us();
+      how == Broadcast::kByReading ? side.broadcast_by_reading(i) : side.broadcast_through_memory(i);
+      if (i > 1) passed += now_us() - start;
+    }
+    return passed / (rounds - 1);
+  });
 }
 
 }  // namespace bench

@@ -15,4 +15,10 @@ double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigne
 // waits until the other one has read. Without `own` the own block is not copied. 0: the system does not let us read.
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds);
 
+// A broadcast to one other process, after a barrier, as the benchmark `collective` times it: the longer of the two
+// processes' times. Through memory: copied in, wherever no line is in the other's nearest cache, a flag, copied out;
+// by reading: a flag, process_vm_readv, a flag that the root waits for. 0: the system does not let us read.
+enum class Broadcast { kThroughMemory, kByReading };
+double broadcast_us(std::size_t bytes, Broadcast how, int other_core, unsigned rounds);
+
 }  // namespace bench
