@@ -100,6 +100,11 @@ class Function:
         return "unlocked" in self.flags
 
     @property
+    def asks(self) -> bool:
+        """Only asks whether something is complete: the body decides whether it needs the lock."""
+        return "asks" in self.flags
+
+    @property
     def any_time(self) -> bool:
         return "any time" in self.flags
 

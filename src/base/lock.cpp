@@ -12,6 +12,7 @@ std::mutex mutex;
 // Depth of recursion of this thread; non-zero exactly when it holds the mutex.
 thread_local int held_depth = 0;
 constexpr int kTries = 20;
+constexpr int kTriesSoon = 40;
 }  // namespace
 
 void LibraryLock::enable() noexcept { enabled_ = true; }
@@ -22,20 +23,37 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-void LibraryLock::acquire_slow() noexcept {
-  if (held_depth++ != 0) return;
+// Counted among the waiting, so that those who have it in their waiting loops give it up.
+bool LibraryLock::take(int tries) noexcept {
+  if (mutex.try_lock()) return true;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
   bool locked = false;
-  // A round of progress takes less time than falling asleep.
-  for (int i = 0; i < kTries && !locked; ++i) {
-    if (i != 0) spin_pause();
+  for (int i = 0; i < tries && !locked; ++i) {
+    spin_pause();
     locked = mutex.try_lock();
   }
-  if (!locked) {
-    waiters_.fetch_add(1, std::memory_order_relaxed);
-    mutex.lock();
-    waiters_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+  return locked;
+}
+
+void LibraryLock::take_waiting() noexcept {
+  // A round of progress takes less time than falling asleep.
+  if (take(kTries)) return;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
+  mutex.lock();
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void LibraryLock::acquire_slow() noexcept {
+  if (held_depth++ != 0) return;
+  take_waiting();
   acquisitions_.store(acquisitions() + 1, std::memory_order_relaxed);
+}
+
+bool LibraryLock::acquire_soon() noexcept {
+  if (held_depth == 0 && !take(kTriesSoon)) return false;
+  if (held_depth++ == 0) acquisitions_.store(acquisitions() + 1, std::memory_order_relaxed);
+  return true;
 }
 
 void LibraryLock::release_slow() noexcept {
@@ -62,9 +80,7 @@ int LibraryLock::suspend_slow() noexcept {
 
 void LibraryLock::resume_slow(int depth) noexcept {
   if (depth == 0) return;
-  waiters_.fetch_add(1, std::memory_order_relaxed);
-  mutex.lock();
-  waiters_.fetch_sub(1, std::memory_order_relaxed);
+  take_waiting();
   held_depth = depth;
 }
 

@@ -3,7 +3,9 @@
 //
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header
 // says that it runs on a thread of the library. Whoever waits calls LibraryLock::yield() between two rounds
-// of progress, so that other threads get in. User callbacks run with the lock held (they may call MPI).
+// of progress, so that other threads get in; a round itself may give the lock up, too, for a long copy
+// (p2p/progress.hpp). User callbacks run with the lock held (they may call MPI).
+// Who waits for the lock says so from its first failed try on (contended()), and whoever gives way can look.
 // Cost without MPI_THREAD_MULTIPLE: one predictable branch.
 #pragma once
 
@@ -29,9 +31,11 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
-  // For a thread of the library, which never holds up the program's: false where somebody has the lock. Needs enable();
-  // what it acquires is given back with release().
+  // For a thread of the library, which never enters while a thread of the program is inside: false where somebody has
+  // the lock. Needs enable(); what it acquires is given back with release().
   [[nodiscard]] static bool try_acquire() noexcept;
+  // For a call that can do without: false where nobody gives the lock up within a microsecond or two. Needs enable().
+  [[nodiscard]] static bool acquire_soon() noexcept;
   // How often acquire() has been called by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }
   // Lets waiting threads in, if there are any. The caller's depth of recursion is restored after.
@@ -39,15 +43,17 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       yield_slow();
   }
-  // Gives the lock up entirely around a sleep (a futex wait); pass what it returned to resume().
+  // Gives the lock up entirely around a sleep or a long copy; pass what it returned to resume(), which waits for it.
   [[nodiscard]] static int suspend() noexcept { return enabled_ ? suspend_slow() : 0; }
   static void resume(int depth) noexcept {
     if (depth != 0) resume_slow(depth);
   }
-  // True when another thread waits for the lock (a waiter should then not sleep long).
+  // True when another thread waits for the lock.
   [[nodiscard]] static bool contended() noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  [[nodiscard]] static bool take(int tries) noexcept;
+  static void take_waiting() noexcept;
   static void acquire_slow() noexcept;
   static void release_slow() noexcept;
   static void yield_slow() noexcept;

@@ -12,6 +12,7 @@
 
 #include "base/count.hpp"
 #include "base/lock.hpp"
+#include "bind/asking.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"

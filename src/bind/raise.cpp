@@ -3,6 +3,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
 #include "comm/session.hpp"
@@ -95,6 +96,7 @@ Status type_failure(const char* parameter, const char* index, const void* handle
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
+  const LibraryGuard guard;  // a call that only asks may not have the lock
   if (Object* better = std::exchange(blamed, nullptr)) where = better;
   status = visible(status);
   std::string detail = take_detail();

@@ -28,7 +28,7 @@ void call_attendant(const layout::View& data) {
 
 void Attendance::begin(const Request& waited_for) {
   const layout::View& data = waited_for.view_;
-  if (attending || waited_for.complete_ || !data.contiguous || data.packed > knobs().cuda_attend_bytes) return;
+  if (attending || waited_for.complete() || !data.contiguous || data.packed > knobs().cuda_attend_bytes) return;
   // It has its message: what remains is the copy.
   if (waited_for.is_receive_ && waited_for.phase_ != Request::Phase::kPosted) return;
   waited_for_ = &waited_for;

@@ -61,31 +61,30 @@ bool BufferPool::find_room(std::size_t bytes, std::size_t* at) {
   return start + bytes <= size_;
 }
 
-Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
-  if (!attached_) {
-    return fail(Errc::kBuffer, "a buffered send of %zu bytes needs a buffer: attach one with MPI_Buffer_attach",
-                data.packed);
+Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
+  for (bool tried = false;; tried = true) {
+    if (!attached_) {
+      return fail(Errc::kBuffer, "a buffered send of %zu bytes needs a buffer: attach one with MPI_Buffer_attach",
+                  wanted - static_cast<std::size_t>(abi::kBsendOverhead));
+    }
+    reap();
+    if (automatic_ || find_room(wanted, at)) return kOk;
+    if (tried) {
+      return fail(Errc::kBuffer,
+                  "the attached buffer of %zu bytes has no room for a message of %zu bytes and its overhead of %d "
+                  "(%zu messages are in it)",
+                  size_, wanted - static_cast<std::size_t>(abi::kBsendOverhead), abi::kBsendOverhead, pending_.size());
+    }
+    // Progress may free what messages on their way occupy, and let in threads that do anything with the buffer.
+    poll();
   }
-  reap();
+}
+
+Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
   const std::size_t wanted = data.packed + static_cast<std::size_t>(abi::kBsendOverhead);
   Pending entry{nullptr, 0, nullptr};
-  std::byte* copy = nullptr;
-  if (automatic_) {
-    copy = entry.own_memory = new std::byte[data.packed + 1];
-  } else {
-    if (!find_room(wanted, &entry.at)) {
-      // Progress may free what messages on their way occupy.
-      poll();
-      reap();
-      if (!find_room(wanted, &entry.at)) {
-        return fail(Errc::kBuffer,
-                    "the attached buffer of %zu bytes has no room for a message of %zu bytes and its overhead of %d "
-                    "(%zu messages are in it)",
-                    size_, data.packed, abi::kBsendOverhead, pending_.size());
-      }
-    }
-    copy = address_ + entry.at;
-  }
+  HR_TRY(room_for(wanted, &entry.at));
+  std::byte* copy = automatic_ ? entry.own_memory = new std::byte[data.packed + 1] : address_ + entry.at;
   Status status = data.packed == 0 ? kOk : layout::pack(data, 0, data.packed, copy);
   layout::View packed;
   if (status.ok()) {

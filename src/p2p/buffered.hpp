@@ -37,6 +37,8 @@ class BufferPool {
     std::size_t at;         // offset in the user's buffer
     std::byte* own_memory;  // automatic buffers
   };
+  // Where a message goes, its overhead included (automatic buffers: anywhere). MPI_ERR_BUFFER: there is no room.
+  Status room_for(std::size_t wanted, std::size_t* at);
   // Offset of a free run; false: no room.
   bool find_room(std::size_t bytes, std::size_t* at);
 

@@ -24,6 +24,7 @@ class Claims {
   static constexpr std::uint32_t kMost = 64;  // granules of one claim: nobody waits longer for a part that is under way
   static constexpr std::uint32_t kWorthHalving = 16;  // granules that are left after the first claim
 
+  Claims() noexcept = default;  // of nothing
   Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept
       : word_(&word), generation_(generation), bytes_(bytes), granules_(granules_of(bytes)) {}
 
@@ -50,6 +51,8 @@ class Claims {
     return {claimed == 0 ? end : (granules_ - own_) * kGranule, claimed == 0 ? 0 : end - (granules_ - own_) * kGranule};
   }
 
+  // This side has claimed a part.
+  [[nodiscard]] bool claimed() const noexcept { return own_ != 0; }
   // Bytes that this side has claimed; once it has found nothing left, the rest is the other's.
   [[nodiscard]] std::size_t front_bytes() const noexcept { return std::min(own_ * kGranule, bytes_); }
   [[nodiscard]] std::size_t back_bytes() const noexcept {
@@ -69,10 +72,10 @@ class Claims {
     }
   }
 
-  std::atomic<std::uint64_t>* word_;
-  std::uint32_t generation_;
-  std::size_t bytes_;
-  std::uint32_t granules_;
+  std::atomic<std::uint64_t>* word_ = nullptr;
+  std::uint32_t generation_ = 0;
+  std::size_t bytes_ = 0;
+  std::uint32_t granules_ = 0;
   std::size_t own_ = 0;  // granules claimed by this side
 };
 

@@ -45,6 +45,7 @@ void mark_busy(Peer& peer) {
   if (peer.busy) return;
   peer.busy = true;
   the_engine->busy.push_back(&peer);
+  progress_thread::wake();
 }
 
 Status init() {

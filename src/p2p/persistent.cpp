@@ -18,7 +18,7 @@ class PersistentState final : public RequestState {
   Status start(Request& request) override {
     Peer* peer = nullptr;
     if (!is_receive_) HR_TRY(connected_peer(proc_, &peer));
-    request.complete_ = false;
+    request.begin();
     request.active_ = true;
     request.completion_ = {};
     request.detail_.clear();

@@ -13,10 +13,10 @@ void describe(const Unexpected& message, Completion* completion) {
 
 Unexpected* look(const Envelope& wanted) { return matcher(wanted.context).find(wanted); }
 
-// Once with what is here, once more after a round of progress.
+// Once with what is here, once more after a round of progress, in which other threads may have taken messages.
 Unexpected* look_with_progress(const Envelope& wanted) {
   if (Unexpected* message = look(wanted)) return message;
-  poll();
+  poll_briefly();
   return look(wanted);
 }
 

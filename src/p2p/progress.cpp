@@ -7,6 +7,7 @@
 
 #include "base/knobs.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/progress_thread.hpp"
 #include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
@@ -19,6 +20,7 @@ struct Hook {
 };
 std::vector<Hook> hooks;
 int polled_waits = 0;
+int sleeping_waits = 0;
 unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
 
 bool flush_busy(Engine& state) {
@@ -62,6 +64,10 @@ constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
 
+// So many questions in a row find that the thread has made no round, before who asks makes one: it may have no core, or
+// ourselves hold it up (a question from a callback).
+constexpr unsigned kMostDenials = 1000;
+
 }  // namespace
 
 bool poll() {
@@ -80,11 +86,29 @@ bool poll() {
   return moved;
 }
 
+void poll_beside_thread() {
+  if (progress_thread::denials() > kMostDenials) {
+    poll();
+  } else {
+    for (transport::Transport* each : engine()->transports) each->progress();
+  }
+}
+
+void poll_briefly() {
+  if (!progress_thread::is_watching()) {
+    poll();
+    return;
+  }
+  static_cast<void>(progress_thread::has_looked());
+  poll_beside_thread();
+}
+
 void add_hook(ProgressHook hook, void* argument) {
   const Hook added{hook, argument};
   if (std::find(hooks.begin(), hooks.end(), added) != hooks.end()) return;
   hooks.push_back(added);
   ++hooks_changed;
+  progress_thread::wake();
 }
 
 void remove_hook(ProgressHook hook, void* argument) {
@@ -104,6 +128,10 @@ void end_polled_wait() noexcept {
 bool needs_polling() noexcept {
   const Engine* state = engine();
   return polled_waits > 0 || !hooks.empty() || (state != nullptr && !state->busy.empty());
+}
+
+void wake_waiting() noexcept {
+  if (sleeping_waits != 0) engine()->sleeper->wake();
 }
 
 bool more_processes_than_cores() noexcept {
@@ -133,9 +161,11 @@ void Backoff::pause_longer() {
   const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
   transport::Transport* sleeper = state->sleeper;
   if (!sleeper->arm()) return;
+  ++sleeping_waits;
   const int depth = LibraryLock::suspend();
   sleeper->sleep(seconds);
   LibraryLock::resume(depth);
+  --sleeping_waits;
 }
 
 }  // namespace hr::p2p

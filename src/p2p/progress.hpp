@@ -1,8 +1,11 @@
 // Progress and waiting.
 //
-// poll() runs one round: transports, pending sends, then the registered hooks (collective schedules, device events).
-// wait_until() spins, then yields, then sleeps on the doorbell (design section 7); it lets other threads of the
-// process in between rounds.
+// poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
+// device events). wait_until() spins, then yields, then sleeps on the doorbell (design section 7).
+//
+// Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
+// (shared_copy.hpp). So whoever calls poll() has nothing half done, and looks again at everything that it knew before.
+// No round is begun in the midst of a delivery (transport.hpp).
 #pragma once
 
 #include "base/clock.hpp"
@@ -14,6 +17,13 @@ namespace hr::p2p {
 // True when something moved.
 bool poll();
 
+// For calls that only ask whether something is there or complete. Beside a progress thread that watches, what has
+// arrived is delivered, and the rest left to that thread: long copies and hooks would take the program's time. (Where
+// it has had no turn for many such calls, poll().) Without one, poll().
+void poll_briefly();
+// The same, where a thread watches and progress_thread::has_looked() has just been asked.
+void poll_beside_thread();
+
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
 // may be added once. For layers above.
 using ProgressHook = bool (*)(void* argument);
@@ -24,6 +34,9 @@ void remove_hook(ProgressHook hook, void* argument);
 // shared memory) rings no doorbell.
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
+
+// Ends the sleep of threads of this process that wait for what this one has done, of which no message tells them.
+void wake_waiting() noexcept;
 
 // What is under way may end without a message from another process.
 [[nodiscard]] bool needs_polling() noexcept;

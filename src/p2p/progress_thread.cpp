@@ -29,14 +29,21 @@ constexpr double kLongestNap = 1e-3;
 // Asleep. What ends the wait for a device or for a word in shared memory rings no doorbell.
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
-// Rounds in which something moves before a thread of the program that has come meanwhile gets the lock.
+// Rounds in which something moves before the thread looks up.
 constexpr int kMostRounds = 16;
 
 pthread_t thread;
 bool running = false;
 pid_t owner = 0;  // a forked child has no such thread
 bool watches = false;
+std::atomic<bool> watching{false};  // runs and watches
 std::atomic<bool> stopping{false};
+std::atomic<bool> asleep{false};  // of one that watches; set under the lock
+
+// The thread writes the one, who asks the others.
+alignas(64) std::atomic<unsigned> rounds{0};
+alignas(64) std::atomic<unsigned> rounds_seen{0};
+std::atomic<unsigned> denied{0};
 
 bool stopped() noexcept { return stopping.load(std::memory_order_acquire); }
 
@@ -48,7 +55,10 @@ void nap(double seconds) noexcept {
 
 bool poll_on() {
   bool moved = false;
-  for (int round = 0; round < kMostRounds && poll(); ++round) moved = true;
+  for (int round = 0; round < kMostRounds && poll(); ++round) {
+    moved = true;
+    if (LibraryLock::contended()) break;
+  }
   return moved;
 }
 
@@ -57,17 +67,21 @@ void sleep() {
   transport::Transport* sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
   const bool armed = sleeper->arm();
+  asleep.store(armed && watches, std::memory_order_relaxed);
   LibraryLock::release();
   if (armed && !stopped()) sleeper->sleep(seconds);
+  asleep.store(false, std::memory_order_relaxed);
 }
 
 void watch() {
   double last = now_seconds();
   while (!stopped()) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
-    const bool free = LibraryLock::try_acquire();
+    // Who waits for the lock goes first: asleep, as he may be, he would never get it between two rounds.
+    const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
     if (!free || poll_on()) last = now_seconds();
     if (!free) continue;
+    count_round();
     if (now_seconds() - last > kWatchSeconds) {
       sleep();
     } else {
@@ -130,19 +144,41 @@ Status start() {
   }
   running = true;
   owner = ::getpid();
+  watching.store(watches, std::memory_order_relaxed);
   log::write(log::Level::kDecision, "progress thread: %s",
              watches ? "watches while the program computes" : "sleeps until messages come");
   return kOk;
 }
 
-bool is_watching() noexcept { return running && watches; }
+bool is_watching() noexcept { return watching.load(std::memory_order_relaxed); }
+
+bool has_looked() noexcept {
+  const unsigned now = rounds.load(std::memory_order_relaxed);
+  const bool moved_on = rounds_seen.load(std::memory_order_relaxed) != now;
+  if (moved_on) rounds_seen.store(now, std::memory_order_relaxed);
+  denied.store(moved_on ? 0 : denials() + 1, std::memory_order_relaxed);
+  return moved_on && !asleep.load(std::memory_order_relaxed);
+}
+
+unsigned denials() noexcept { return denied.load(std::memory_order_relaxed); }
+
+void count_round() noexcept { rounds.fetch_add(1, std::memory_order_relaxed); }
+
+void wake() noexcept {
+  if (asleep.load(std::memory_order_relaxed)) [[unlikely]]
+    engine()->sleeper->wake();
+}
 
 void stop() noexcept {
   if (!running || owner != ::getpid()) return;
   running = false;
+  watching.store(false, std::memory_order_relaxed);
   stopping.store(true, std::memory_order_release);
   if (engine() != nullptr) engine()->sleeper->wake();
+  // It may be waiting for the lock, to tell the end of a copy.
+  const int depth = LibraryLock::suspend();
   ::pthread_join(thread, nullptr);
+  LibraryLock::resume(depth);
 }
 
 }  // namespace hr::p2p::progress_thread

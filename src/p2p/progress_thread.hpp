@@ -2,13 +2,16 @@
 // progress_thread).
 //
 // The thread makes the same rounds of progress as a waiting call, under the library lock, which it takes only where
-// it is free: a thread of the program that is within MPI makes progress itself and is never waited for. Where this
+// it is free and nobody waits for it: a thread of the program that is within MPI makes progress itself and is never
+// waited for, except to tell the end of a long copy, which is made without the lock (shared_copy.hpp). Where this
 // process has a core to spare the thread looks all the time, and a message that arrives during a computation is
 // handled at once. Where it has none the thread would take the core from the computation by looking: it sleeps
 // instead until the doorbell rings, and does not even try while the program goes in and out of MPI.
 // User-defined reduction functions of non-blocking collectives may run on it, as may everything else that progress
 // does.
-// Owner: process-wide, from start() to stop(). Threads: start() and stop() under the library lock.
+// Calls that only ask (MPI_Test and its like) leave long work to a thread that watches: progress.hpp, poll_briefly().
+// Owner: process-wide, from start() to stop(). Threads: start(), stop() and wake() under the library lock, the rest
+// any.
 #pragma once
 
 #include "base/status.hpp"
@@ -20,7 +23,15 @@ namespace hr::p2p::progress_thread {
 Status start();
 // It runs and looks all the time: what is left undone in a call is begun at once, and not in the program's time.
 [[nodiscard]] bool is_watching() noexcept;
-// Ends it and waits for that; may be called again.
+// It is awake and has made a round since this was last asked, by anybody: who asks need not make one.
+[[nodiscard]] bool has_looked() noexcept;
+// How often in a row this was asked without its having made a round.
+[[nodiscard]] unsigned denials() noexcept;
+// A part of a long copy counts as a round.
+void count_round() noexcept;
+// There is work of which no message tells it: ends the sleep of a thread that watches.
+void wake() noexcept;
+// Ends it and waits for that, with the lock given up meanwhile; may be called again.
 void stop() noexcept;
 
 }  // namespace hr::p2p::progress_thread

@@ -200,7 +200,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   begin_receive(request);
   {
     const Attendance attendance(request);
-    wait_until([&] { return request.complete_; });
+    wait_until([&] { return request.complete(); });
   }
   *completion = request.completion_;
   if (request.fence_ != nullptr) [[unlikely]]
@@ -224,7 +224,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
   }
   state.lone_receive_taken = true;
   Request& request = state.lone_receive;
-  request.complete_ = false;
+  request.begin();
   const Status status = receive_with(request, data, wanted, completion);
   state.lone_receive_taken = false;
   return status;
@@ -245,7 +245,7 @@ inline Request* receive_of_one_run() {
     if (request == nullptr) return nullptr;
     request->is_receive_ = request->as_new_ = request->view_.contiguous = true;
   }
-  request->complete_ = false;
+  request->begin();
   return request;
 }
 

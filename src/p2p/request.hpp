@@ -6,9 +6,11 @@
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
 // another, so MPI_Request_free on an active request is just a release of the first. A Request holds a reference
 // to its datatype until it completes.
-// Threads: library lock. `complete` is written last.
+// Threads: library lock. complete() may be asked without it (it is written last; who reads on takes the lock), and so
+// may active() and persistent(), which only calls of the program with this request change.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -66,7 +68,7 @@ class alignas(64) Request final : public Object {
       destroy(communicator);
   }
 
-  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  [[nodiscard]] bool complete() const noexcept { return complete_.load(std::memory_order_acquire); }
   // A persistent request that is not started: waits return at once with an empty status.
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
@@ -78,11 +80,13 @@ class alignas(64) Request final : public Object {
       detail_ = take_detail();
     type_ = {};
     phase_ = Phase::kDone;
-    complete_ = true;
+    complete_.store(true, std::memory_order_release);
   }
+  // It is under way, again.
+  void begin() noexcept { complete_.store(false, std::memory_order_relaxed); }
   // Complete, point-to-point, without an error, and gone when it has been reported: nothing to ask or to tell anybody.
   [[nodiscard]] bool plainly_done() const noexcept {
-    return complete_ && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
+    return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
   // Errors that come later than the call that started it carry their text here.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
@@ -90,7 +94,7 @@ class alignas(64) Request final : public Object {
   // --- what every message touches: three cache lines, in the order in which it does ---
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   enum class Timing : std::uint8_t { kNone, kRead, kStream };
-  bool complete_ = false;
+  std::atomic<bool> complete_ = false;
   bool active_ = true;
   bool persistent_ = false;
   bool is_receive_ = false;
@@ -121,11 +125,14 @@ class alignas(64) Request final : public Object {
   std::size_t total_ = 0;           // bytes to move
   // Device memory: what the program had put on its default stream before the call. Null: not looked at.
   std::shared_ptr<mem::cuda::Fence> fence_;
-  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone.
+  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone; what
+  // it is in the midst of.
+  enum class Writing : std::uint8_t { kNot, kUnderWay, kReleased };
   std::uint32_t generation_ = 0;
   std::uint8_t word_ = 0;
   bool unreadable_ = false;
   bool read_again_ = false;
+  Writing writing_ = Writing::kNot;
   std::string detail_;
 };
 

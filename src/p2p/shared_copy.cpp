@@ -1,15 +1,16 @@
 #include "p2p/shared_copy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/log.hpp"
 #include "p2p/claims.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/progress_thread.hpp"
 
 namespace hr::p2p::shared_copy {
 namespace {
@@ -20,6 +21,7 @@ bool refusal_noted = false;
 std::uint32_t last_generation = 0;
 std::uint64_t words_in_use = 0;  // by index, of this process's words
 constexpr std::size_t kWords = 64;
+constexpr std::size_t kTrialBytes = 64;
 
 // A word of this process that no copy uses; kWords when there is none.
 std::size_t free_word(std::span<transport::SharedWord> words) {
@@ -29,57 +31,103 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
 
 Peer& peer_of(const Request& request) { return engine()->peers[static_cast<std::size_t>(request.proc_)]; }
 
+// Less is copied with the lock: who waits for it waits no longer than for a round.
+constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
+
 // One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
-// them wait long.
-struct Together {
+// them wait long. Owner: the round that makes them. Threads: move() needs no lock.
+class Together {
+ public:
+  using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
+  struct Copy {
+    Request* request;
+    std::byte* local;
+    std::uint64_t remote;
+    Claims claims;
+  };
+
+  // Takes the first of a list, at least one, out of it, and claims a part of each.
+  Together(List& list, int owner_of_words, Next next) : next_(next), peer_(peer_of(*list.front())) {
+    const auto words = peer_.transport->shared_words(owner_of_words);
+    std::size_t bytes = 0;
+    for (Request* each = list.front(); each != nullptr && each->proc_ == peer_.proc; each = list.front()) {
+      bytes += each->total_;
+      if (count_ == kMost || (count_ != 0 && bytes > kMostBytes)) break;
+      List::remove(*each);
+      copies_[count_++] = {each, each->view_.data(), each->peer_address_,
+                           Claims(words[each->word_].value, each->generation_, each->total_)};
+    }
+    claim();
+  }
+
+  // Those of which the other side has claimed everything. They end without this one, as soon as others get in.
+  template <class Forget>
+  void remove_unclaimed(Forget&& forget) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (copies_[i].claims.claimed()) {
+        copies_[kept++] = copies_[i];
+      } else {
+        forget(*copies_[i].request);
+      }
+    }
+    count_ = kept;
+  }
+
+  // Copies what is claimed, and goes on to claim and copy until nothing of them is left, with others let in meanwhile
+  // where they may be. A failure is the first one; what is left is then claimed all the same if `claims_all`.
+  template <class CopyParts>
+  Status move(bool lets_others_in, bool claims_all, CopyParts&& copy_parts) {
+    std::size_t bytes = 0;
+    for (const transport::RemotePart& part : parts()) bytes += part.bytes;
+    const int depth = lets_others_in && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
+    Status status = kOk;
+    for (; parts_count_ != 0 && (status.ok() || claims_all); claim()) {
+      if (status.ok()) status = copy_parts(*peer_.transport, peer_.proc, parts());
+      progress_thread::count_round();
+    }
+    LibraryLock::resume(depth);
+    if (depth != 0) wake_waiting();
+    return status;
+  }
+
+  [[nodiscard]] std::span<const Copy> copies() const noexcept { return {copies_.data(), count_}; }
+  [[nodiscard]] Peer& peer() const noexcept { return peer_; }
+
+ private:
   static constexpr std::size_t kMost = 8;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-  struct Copy {
-    Request* request;
-    Claims claims;
-  };
-  std::vector<Copy> copies;
-
-  // Takes the first of a list out of it, at least one.
-  void take(List& list, int owner_of_words) {
-    copies.clear();
-    const int proc = list.front()->proc_;
-    const auto words = peer_of(*list.front()).transport->shared_words(owner_of_words);
-    std::size_t bytes = 0;
-    for (Request* next = list.front(); next != nullptr && next->proc_ == proc; next = list.front()) {
-      bytes += next->total_;
-      if (copies.size() == kMost || (!copies.empty() && bytes > kMostBytes)) break;
-      List::remove(*next);
-      copies.push_back({next, Claims(words[next->word_].value, next->generation_, next->total_)});
+  [[nodiscard]] std::span<const transport::RemotePart> parts() const noexcept { return {parts_.data(), parts_count_}; }
+  void claim() noexcept {
+    parts_count_ = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Copy& copy = copies_[i];
+      const Claims::Part part = (copy.claims.*next_)();
+      if (part.bytes != 0) parts_[parts_count_++] = {copy.remote + part.begin, copy.local + part.begin, part.bytes};
     }
   }
 
-  // Claims the next parts, of all of them; none: nothing is left.
-  std::span<const transport::RemotePart> claim(Claims::Part (Claims::*next)() noexcept) {
-    std::size_t count = 0;
-    for (Copy& copy : copies) {
-      const Claims::Part part = (copy.claims.*next)();
-      if (part.bytes == 0) continue;
-      parts_[count++] = {copy.request->peer_address_ + part.begin, copy.request->view_.data() + part.begin, part.bytes};
-    }
-    return {parts_.data(), count};
-  }
-
- private:
+  Next next_;
+  Peer& peer_;
+  std::array<Copy, kMost> copies_;
+  std::size_t count_ = 0;
   std::array<transport::RemotePart, kMost> parts_;
+  std::size_t parts_count_ = 0;
 };
-
-Together together;  // its memory is kept
 
 // The sender's data is no longer needed: so it learns once this process reads no more.
 void release_sender(const Request& receive) {
   send_answer(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
 }
 
+Status read(Request& receive, std::size_t begin, std::size_t bytes) {
+  const transport::RemotePart part{receive.peer_address_ + begin, receive.view_.data() + begin, bytes};
+  return peer_of(receive).transport->read_remote(receive.proc_, {&part, 1});
+}
+
 Status read_all(Request& receive, std::size_t begin) {
-  const transport::RemotePart part{receive.peer_address_ + begin, receive.view_.data() + begin, receive.total_ - begin};
-  HR_TRY(peer_of(receive).transport->read_remote(receive.proc_, {&part, 1}));
+  HR_TRY(read(receive, begin, receive.total_ - begin));
   release_sender(receive);
   return kOk;
 }
@@ -94,6 +142,7 @@ void open(Peer& peer, Request& receive, std::size_t word) {
                           static_cast<std::uint32_t>(word), receive.generation_};
   send_answer(peer.proc, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
   engine()->to_read.push_back(receive);
+  progress_thread::wake();
 }
 
 // All is claimed: who comes for the word now finds nothing left, or another generation.
@@ -116,45 +165,49 @@ void account_for(Request& receive, std::size_t bytes) {
   finish_rendezvous(receive, kOk);
 }
 
-void read_fronts() {
-  together.take(engine()->to_read, engine()->rank);
-  Peer& peer = peer_of(*together.copies.front().request);
+void read_fronts(bool lets_others_in) {
+  Together together(engine()->to_read, engine()->rank, &Claims::from_front);
+  together.remove_unclaimed(give_back_word);
   // After a failure the rest is claimed all the same, so that the sender stops.
-  bool failed = false;
-  for (auto parts = together.claim(&Claims::from_front); !parts.empty(); parts = together.claim(&Claims::from_front)) {
-    if (failed || peer.transport->read_remote(peer.proc, parts).ok()) continue;
-    failed = true;
+  const bool failed =
+      !together
+           .move(lets_others_in, true,
+                 [](auto& transport, int proc, auto parts) { return transport.read_remote(proc, parts); })
+           .ok();
+  if (failed) {
     static_cast<void>(take_detail());
+    together.peer().readable = false;
   }
-  peer.readable = !failed;
-  for (const Together::Copy& copy : together.copies) {
-    const std::size_t bytes = copy.claims.front_bytes();
+  for (const Together::Copy& copy : together.copies()) {
     give_back_word(*copy.request);
-    copy.request->unreadable_ = failed && bytes != 0;  // the stream begins when the sender has stopped writing
-    if (bytes == 0) continue;
+    if (failed) copy.request->unreadable_ = true;  // the stream begins when the sender has stopped writing
     if (!failed) release_sender(*copy.request);
-    account_for(*copy.request, bytes);
+    account_for(*copy.request, copy.claims.front_bytes());
   }
 }
 
 void write_backs() {
-  const int receiver = engine()->to_write.front()->proc_;
-  together.take(engine()->to_write, receiver);
-  Peer& peer = peer_of(*together.copies.front().request);
-  for (auto parts = together.claim(&Claims::from_back); !parts.empty(); parts = together.claim(&Claims::from_back)) {
-    if (peer.transport->write_remote(peer.proc, parts).ok()) continue;
+  using Writing = Request::Writing;
+  Together together(engine()->to_write, engine()->to_write.front()->proc_, &Claims::from_back);
+  together.remove_unclaimed([](Request&) {});
+  for (const Together::Copy& copy : together.copies()) copy.request->writing_ = Writing::kUnderWay;
+  Peer& receiver = together.peer();
+  const bool failed =
+      !together
+           .move(true, false, [](auto& transport, int proc, auto parts) { return transport.write_remote(proc, parts); })
+           .ok();
+  if (failed) {
     log::note_once(refusal_noted, "long messages are copied by their receivers alone: %s", take_detail().c_str());
-    peer.writable = false;
-    break;
+    receiver.writable = false;
   }
-  for (const Together::Copy& copy : together.copies) {
+  for (const Together::Copy& copy : together.copies()) {
     Request& send = *copy.request;
+    const bool released = std::exchange(send.writing_, Writing::kNot) == Writing::kReleased;
     const std::size_t bytes = copy.claims.back_bytes();
-    if (bytes == 0) continue;
     const bool all = bytes == send.total_;
-    send_answer(receiver, wire::shared(send.peer_cookie_, bytes, !peer.writable));
-    send.read_again_ = !peer.writable && !all;  // of what was all ours there is no first kDone
-    if (peer.writable && all) complete(send, Completion{});
+    send_answer(receiver.proc, wire::shared(send.peer_cookie_, bytes, failed));
+    send.read_again_ = failed && !all && !released;  // of what was all ours there is no first kDone
+    if (!failed && (all || released)) complete(send, Completion{});
   }
 }
 
@@ -165,7 +218,11 @@ Status begin(const Announcement& announced, Request& receive) {
   receive.peer_cookie_ = announced.sender_cookie;
   Peer& peer = peer_of(receive);
   // Where processes share cores, the sender that would help needs the core that reads.
-  if (peer.readable && !receive.view_.where.pinned && !more_processes_than_cores()) {
+  if (!receive.view_.where.pinned && !more_processes_than_cores()) {
+    // Whether we may read, before anybody is told: of a message that has just met its receive, maybe in the program's
+    // time, no more than that is copied at once.
+    if (!peer.readable) HR_TRY(read(receive, 0, std::min(kTrialBytes, receive.total_)));
+    peer.readable = true;
     const std::size_t word = free_word(peer.transport->shared_words(engine()->rank));
     if (word != kWords) {
       open(peer, receive, word);
@@ -179,7 +236,7 @@ Status begin(const Announcement& announced, Request& receive) {
 }
 
 void advance() {
-  if (!engine()->to_read.empty()) read_fronts();
+  if (!engine()->to_read.empty()) read_fronts(true);
   if (!engine()->to_write.empty()) write_backs();
 }
 
@@ -193,6 +250,7 @@ void help(int from, Request& send, const std::byte* payload) {
   send.word_ = static_cast<std::uint8_t>(share.word);
   send.generation_ = share.generation;
   engine()->to_write.push_back(send);
+  progress_thread::wake();
 }
 
 void helped(int from, Request& receive, std::size_t bytes, bool failed) {
@@ -202,7 +260,7 @@ void helped(int from, Request& receive, std::size_t bytes, bool failed) {
     List::remove(receive);
     give_back_word(receive);
   } else if (failed) {
-    while (receive.link_.linked()) read_fronts();
+    while (receive.link_.linked()) read_fronts(false);
   }
   if (failed && !receive.unreadable_ && !read_all(receive, receive.total_ - bytes).ok()) {
     peer.readable = false;
@@ -216,6 +274,10 @@ void withdraw(Request& send) {
 }
 
 void released(Request& send) {
+  if (send.writing_ != Request::Writing::kNot) {
+    send.writing_ = Request::Writing::kReleased;
+    return;
+  }
   if (std::exchange(send.read_again_, false)) return;
   withdraw(send);
   complete(send, Completion{});

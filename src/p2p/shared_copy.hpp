@@ -10,6 +10,24 @@
 // The sender says how much it has written (kShared); the receiver answers kDone once it reads no more, if it read
 // anything: a sender that wrote all knows by itself that it is done. What the system does not let the sender write, the
 // receiver reads, and answers a second kDone. What turns out not to be readable after all comes as a stream.
+//
+// The system calls of a round are made without the library lock, where there is one and the copy is long: other threads
+// get in, start and deliver messages, and make rounds. Meanwhile
+// - the requests of this round are in no list; no other round copies parts of them, as no list leads to them and no two
+//   claims are the same. Of each this side has claimed a part that it has not accounted for: a receive can so not
+//   complete, and its word is not given back (what this side has claimed nothing of leaves the round before others get
+//   in). A send says that it is being written from: a kDone that comes is noted and acted upon after the copy;
+// - kShared may come for a receive that is being read: it is accounted for, what the sender could not write is read,
+// and
+//   the round that reads the rest finishes the receive, or the other way round. kCts comes for no send that is being
+//   written from, as the receiver waits for kShared;
+// - such requests are neither cancelled (they have met their message) nor destroyed (the engine, or the call that
+// waits,
+//   holds them), and what they keep, communicators and types, stays with them;
+// - nothing of a request but its addresses is used: they are copied before;
+// - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
+// A copy that is made in the midst of a delivery keeps the lock: the ring's reader is not done with its message.
+//
 // Owner: process-wide; the receive owns its word until all is claimed. Threads: library lock.
 #pragma once
 
@@ -18,10 +36,10 @@
 
 namespace hr::p2p::shared_copy {
 
-// Copies the data of an announced message: by itself, before this returns, or with the sender, in rounds of progress.
+// Copies the data of an announced message: with the sender, in rounds of progress, or by itself before this returns.
 // MPI_ERR_UNSUPPORTED_OPERATION: the system does not let us, nothing has been moved and nobody been told.
 Status begin(const Announcement& announced, Request& receive);
-// A round: copies what there is to be read and written; there is something.
+// A round: copies what there is to be read and written; there is something. May let other threads in.
 void advance();
 
 // Sender: kShare has come.

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "p2p/progress.hpp"
+#include "p2p/progress_thread.hpp"
 
 namespace hr::p2p {
 
@@ -146,6 +147,7 @@ void TaskState::launch(Task task) {
   request_.retain();
   if (active_tasks().empty()) add_hook(&advance_tasks, nullptr);
   active_tasks().push_back(*this);
+  progress_thread::wake();
 }
 
 void TaskState::finish() {
@@ -167,7 +169,7 @@ bool TaskState::advance() {
 Status TaskState::start(Request& request) {
   if (factory_ == nullptr) return RequestState::start(request);
   request.active_ = true;
-  request.complete_ = false;
+  request.begin();
   request.completion_ = Completion{};
   request.detail_.clear();
   launch(factory_->make());

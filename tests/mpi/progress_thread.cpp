@@ -1,10 +1,13 @@
 // Progress while a rank computes: rank 0 stays out of MPI until the others have what they need from it, which they say
 // without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never end.
 //
-//   mpi_progress_thread send | receive | collective | persistent | calls | exit
+//   mpi_progress_thread send | receive | collective | persistent | calls | ask | exit
 #include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -96,6 +99,56 @@ void reduce(const Job& job, int round, bool persistent) {
   if (persistent) CHECK_OK(MPI_Request_free(&request));
 }
 
+// What rank 0 adds up, on whatever thread, waits for the program's thread to have asked for the result: who asks does
+// not wait for a step of the progress thread, however long that takes.
+pthread_t program;
+std::atomic<bool> adding{false};  // the progress thread is
+std::atomic<bool> asked{false};   // the program has
+bool waits_for_questions = false;
+
+void add(void* in, void* inout, int* count, MPI_Datatype*) {
+  if (waits_for_questions && !pthread_equal(program, pthread_self())) {
+    adding = true;
+    while (!asked) sched_yield();
+  }
+  for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+
+void ask(const Job& job, int round) {
+  program = pthread_self();
+  waits_for_questions = job.mpi.rank == 0;
+  adding = asked = false;
+  const int count = kLong / 8;
+  std::vector<int> in(static_cast<std::size_t>(count));
+  std::vector<int> out(static_cast<std::size_t>(count), -1);
+  for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = i + job.mpi.rank + round;
+  MPI_Op op;
+  MPI_Request request;
+  CHECK_OK(MPI_Op_create(add, 1, &op));
+  CHECK_OK(MPI_Iallreduce(in.data(), out.data(), count, MPI_INT, op, MPI_COMM_WORLD, &request));
+  if (job.mpi.rank == 0) {
+    while (!adding) sched_yield();
+    for (int i = 0; i < 20; ++i) {
+      int flag = -1;
+      MPI_Status status;
+      CHECK_OK(MPI_Test(&request, &flag, &status));
+      CHECK_EQ(flag, 0);
+      CHECK_OK(MPI_Testall(1, &request, &flag, &status));
+      CHECK_EQ(flag, 0);
+      CHECK_OK(MPI_Request_get_status(request, &flag, &status));
+      CHECK_EQ(flag, 0);
+      MPI_Request none = MPI_REQUEST_NULL;
+      CHECK_OK(MPI_Test(&none, &flag, &status));
+      CHECK_EQ(flag, 1);
+    }
+    asked = true;
+  }
+  CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  const int ranks = job.mpi.size * (job.mpi.size - 1) / 2;
+  for (int i = 0; i < count; ++i) CHECK_EQ(out[static_cast<std::size_t>(i)], job.mpi.size * (i + round) + ranks);
+  CHECK_OK(MPI_Op_free(&op));
+}
+
 // In and out of MPI without a break: the thread is not in the way, and nothing is handled twice.
 void calls(const Job& job, int round) {
   const int to = (job.mpi.rank + 1) % job.mpi.size;
@@ -116,6 +169,7 @@ const std::map<std::string, std::function<void(const Job&, int)>> kCases = {
     {"collective", [](const Job& job, int round) { reduce(job, round, false); }},
     {"persistent", [](const Job& job, int round) { reduce(job, round, true); }},
     {"calls", calls},
+    {"ask", ask},
     // With the thread at work and its job not done. The launcher takes it for an error, which the test expects.
     {"exit",
      [](const Job& job, int) {
@@ -132,7 +186,7 @@ const std::map<std::string, std::function<void(const Job&, int)>> kCases = {
 
 int main(int argc, char** argv) {
   if (argc != 2 || !kCases.contains(argv[1])) {
-    std::fprintf(stderr, "usage: mpi_progress_thread send|receive|collective|persistent|calls|exit\n");
+    std::fprintf(stderr, "usage: mpi_progress_thread send|receive|collective|persistent|calls|ask|exit\n");
     return 2;
   }
   const check::Environment mpi(&argc, &argv);

@@ -1,6 +1,7 @@
 // Requests: waiting, testing, starting, cancelling, freeing (MPI 5.0 sections 3.7 to 3.9).
 #include <memory>
 
+#include "bind/asking.hpp"
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
 #include "bind/raise.hpp"
@@ -62,6 +63,20 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
   return first;
 }
 
+bool all_ready(RequestArray& requests) {
+  for (int i = 0; i < requests.size(); ++i) {
+    if (!is_ready(requests[i])) return false;
+  }
+  return true;
+}
+
+bool any_counts(RequestArray& requests) {
+  for (int i = 0; i < requests.size(); ++i) {
+    if (counts(requests[i])) return true;
+  }
+  return false;
+}
+
 int first_ready(RequestArray& requests, bool* any) {
   *any = false;
   for (int i = 0; i < requests.size(); ++i) {
@@ -70,6 +85,12 @@ int first_ready(RequestArray& requests, bool* any) {
     if (requests[i]->complete()) return i;
   }
   return -1;
+}
+
+// Progress, then the same. Without any that counts the answer is known before.
+int first_ready(RequestArray& requests, bool* any, Asking& asking) {
+  asking.look_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
+  return first_ready(requests, any);
 }
 
 // Reports every complete one; for waitsome and testsome.
@@ -94,12 +115,14 @@ Status wait(MPI_Request* request, MPI_Status* status) {
   return report_and_release(request, object, status);
 }
 
-Status test(MPI_Request* request, int& flag, MPI_Status* status) {
+Status test(MPI_Request* request, int& flag, MPI_Status* status, Asking& asking) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
-  if (!is_ready(object)) p2p::poll();
+  if (!is_ready(object)) asking.look_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
-  return flag != 0 ? report_and_release(request, object, status) : kOk;
+  if (flag == 0) return kOk;
+  if (counts(object)) asking.enter();
+  return report_and_release(request, object, status);
 }
 
 Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
@@ -108,13 +131,14 @@ Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_s
   return report_all(requests, array_of_requests, array_of_statuses);
 }
 
-Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses) {
+Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses, Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  p2p::poll();
-  flag = 1;
-  for (int i = 0; i < count && flag != 0; ++i) flag = is_ready(requests[i]) ? 1 : 0;
-  return flag == 0 ? kOk : report_all(requests, array_of_requests, array_of_statuses);
+  asking.look_unless([&] { return all_ready(requests); });
+  flag = all_ready(requests) ? 1 : 0;
+  if (flag == 0) return kOk;
+  if (any_counts(requests)) asking.enter();
+  return report_all(requests, array_of_requests, array_of_statuses);
 }
 
 Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status* status) {
@@ -132,18 +156,18 @@ Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status
   return report_and_release(&array_of_requests[ready], requests[ready], status);
 }
 
-Status testany(int count, MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status) {
+Status testany(int count, MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status, Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  p2p::poll();
   bool any = false;
-  const int ready = first_ready(requests, &any);
+  const int ready = first_ready(requests, &any, asking);
   index = MPI_UNDEFINED;
   flag = any ? 0 : 1;
   if (!any) report_empty(status);
   if (ready < 0) return kOk;
   index = ready;
   flag = 1;
+  asking.enter();
   return report_and_release(&array_of_requests[ready], requests[ready], status);
 }
 
@@ -164,63 +188,65 @@ Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
 }
 
 Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
-                MPI_Status* array_of_statuses) {
+                MPI_Status* array_of_statuses, Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(incount, array_of_requests));
-  p2p::poll();
   bool any = false;
-  static_cast<void>(first_ready(requests, &any));
-  if (!any) {
-    outcount = MPI_UNDEFINED;
-    return kOk;
-  }
+  const int ready = first_ready(requests, &any, asking);
+  outcount = any ? 0 : MPI_UNDEFINED;
+  if (ready < 0) return kOk;
+  asking.enter();
   return report_some(requests, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
 // --- looking without freeing (section 3.7.6) ---
 
-Status request_get_status(MPI_Request request, int& flag, MPI_Status* status) {
+Status request_get_status(MPI_Request request, int& flag, MPI_Status* status, Asking& asking) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(request, -1, &object));
-  if (!is_ready(object)) p2p::poll();
+  if (!is_ready(object)) asking.look_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
-  return flag != 0 ? report_only(object, status) : kOk;
+  if (flag == 0) return kOk;
+  if (counts(object)) asking.enter();
+  return report_only(object, status);
 }
 
-Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag,
-                              MPI_Status* array_of_statuses) {
+Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses,
+                              Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  p2p::poll();
-  flag = 1;
-  for (int i = 0; i < count && flag != 0; ++i) flag = is_ready(requests[i]) ? 1 : 0;
+  asking.look_unless([&] { return all_ready(requests); });
+  flag = all_ready(requests) ? 1 : 0;
   if (flag == 0) return kOk;
+  if (any_counts(requests)) asking.enter();
   for (int i = 0; i < count; ++i) HR_TRY(report_only(requests[i], at(array_of_statuses, i)));
   return kOk;
 }
 
 Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& index, int& flag,
-                              MPI_Status* status) {
+                              MPI_Status* status, Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  p2p::poll();
   bool any = false;
-  const int ready = first_ready(requests, &any);
+  const int ready = first_ready(requests, &any, asking);
   index = ready < 0 ? MPI_UNDEFINED : ready;
   flag = !any || ready >= 0 ? 1 : 0;
   if (!any) report_empty(status);
-  return ready < 0 ? kOk : report_only(requests[ready], status);
+  if (ready < 0) return kOk;
+  asking.enter();
+  return report_only(requests[ready], status);
 }
 
 Status request_get_status_some(int incount, const MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
-                               MPI_Status* array_of_statuses) {
+                               MPI_Status* array_of_statuses, Asking& asking) {
   RequestArray requests;
   HR_TRY(requests.look_up(incount, array_of_requests));
-  p2p::poll();
   bool any = false;
-  static_cast<void>(first_ready(requests, &any));
+  const int ready = first_ready(requests, &any, asking);
   outcount = any ? 0 : MPI_UNDEFINED;
-  for (int i = 0; any && i < incount; ++i) {
+  if (ready < 0) return kOk;
+  asking.enter();
+  for (int i = 0; i < incount; ++i) {
     if (!counts(requests[i]) || !requests[i]->complete()) continue;
     HR_TRY(report_only(requests[i], at(array_of_statuses, outcount)));
     array_of_indices[outcount++] = i;

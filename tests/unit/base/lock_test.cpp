@@ -38,5 +38,24 @@ TEST(LibraryLock, SuspendLetsOthersInAndResumeRestoresTheDepth) {
   LibraryLock::resume(depth);
 }
 
+TEST(LibraryLock, AcquireSoonGivesUpWhileSomebodyHoldsTheLock) {
+  LibraryLock::enable();
+  LibraryGuard outer;
+  ASSERT_TRUE(LibraryLock::acquire_soon());  // one's own
+  EXPECT_EQ(LibraryLock::suspend(), 2);
+  ASSERT_TRUE(LibraryLock::acquire_soon());
+  bool entered = true;
+  std::thread([&] { entered = LibraryLock::acquire_soon(); }).join();
+  EXPECT_FALSE(entered);
+  EXPECT_FALSE(LibraryLock::contended());
+  LibraryLock::release();
+  std::thread([&] {
+    entered = LibraryLock::acquire_soon();
+    if (entered) LibraryLock::release();
+  }).join();
+  EXPECT_TRUE(entered);
+  LibraryLock::resume(1);
+}
+
 }  // namespace
 }  // namespace hr

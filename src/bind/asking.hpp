@@ -1,0 +1,61 @@
+// Asking: the guard of calls that only ask whether something is complete (MPI_Test and its like; `asks` in
+// api/functions/).
+//
+// Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress. With one, such a
+// call is not entered before there is something to report: whether a request is complete is asked without the lock
+// (p2p/request.hpp), and the thread makes progress meanwhile, so that the call need not wait for it. Where the thread
+// has not looked since the last such call, it is asleep, busy, or has no core: the call looks itself, if it gets the
+// lock soon, as far as that is short (p2p/progress.hpp). What is complete is reported, even if the lock must be waited
+// for.
+//
+// Nobody is put off for ever: the thread gives way to who waits for the lock, and after many calls in a row that did
+// not get it, or found that the thread has made no round, one waits or makes a round itself. Owner: the entry point.
+// Threads: each its own.
+#pragma once
+
+#include "base/lock.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::bind {
+
+class Asking {
+ public:
+  Asking() noexcept {
+    if (LibraryLock::enabled()) [[unlikely]]
+      begin();
+    Turn::enter();
+  }
+  ~Asking() {
+    Turn::leave();
+    if (entered_) LibraryLock::release();
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+  // Progress: a round, or where a thread watches what of it takes little time, and nothing where the answer is known()
+  // already. May let other threads in.
+  template <class Known>
+  void look_unless(Known&& known) {
+    if (!watched_) [[likely]] {
+      p2p::poll();
+    } else if (!known()) {
+      look_beside_thread();
+    }
+  }
+  // For the report on a request that is neither null nor inactive: with the lock from here to the end of the call.
+  void enter() noexcept {
+    if (!entered_) [[unlikely]]
+      enter_now();
+  }
+
+ private:
+  void begin() noexcept;
+  void look_beside_thread();
+  void enter_now() noexcept;
+  [[nodiscard]] bool enter_soon() noexcept;
+
+  bool watched_ = false;
+  bool entered_ = true;
+};
+
+}  // namespace hr::bind
