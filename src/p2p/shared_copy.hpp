@@ -18,12 +18,10 @@
 //   complete, and its word is not given back (what this side has claimed nothing of leaves the round before others get
 //   in). A send says that it is being written from: a kDone that comes is noted and acted upon after the copy;
 // - kShared may come for a receive that is being read: it is accounted for, what the sender could not write is read,
-// and
-//   the round that reads the rest finishes the receive, or the other way round. kCts comes for no send that is being
-//   written from, as the receiver waits for kShared;
-// - such requests are neither cancelled (they have met their message) nor destroyed (the engine, or the call that
-// waits,
-//   holds them), and what they keep, communicators and types, stays with them;
+//   and the round that reads the rest finishes the receive, or the other way round. kCts comes for no send that is
+//   being written from, as the receiver waits for kShared;
+// - such requests are neither cancelled (they have met their message) nor destroyed (the engine holds them, or the call
+//   that waits does), and what they keep, communicators and types, stays with them;
 // - nothing of a request but its addresses is used: they are copied before;
 // - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
 // A copy that is made in the midst of a delivery keeps the lock: the ring's reader is not done with its message.
