@@ -58,6 +58,7 @@ bool parse_form(const std::string& text, Form& form) {
 
 bench::OptionTable option_table(Options& options, Choice& choice) {
   bench::OptionTable table = bench::common_options(options);
+  bench::add_touch(table, options);
   std::string names;
   for (const Operation& operation : bench::operations()) names += std::string(", ") + operation.name;
   table.add("--op", "LIST", "operations, separated by commas (allreduce); all" + names,
@@ -211,9 +212,8 @@ int block_count(std::size_t bytes, int blocks, int element_bytes) {
   return static_cast<int>(std::clamp<std::size_t>(count, 1, std::numeric_limits<int>::max()));
 }
 
-int run_all(const bench::Program& program, const World& world, const Options& options, Choice choice) {
+int run_all(const bench::Program& program, const World& world, const Options& options, const Choice& choice) {
   const bench::MemoryKind kind = bench::memory_of(program, world, options);
-  choice.touch = options.touch && kind == bench::MemoryKind::kHost;
   bench::Report report = bench::make_report(program, world, options);
   report.unit = "us";
   report.settings.emplace_back("form", kForms[static_cast<int>(choice.form)]);
@@ -275,6 +275,8 @@ int main(int argc, char** argv) {
   choice.operations = {bench::find_operation("allreduce")};
   if (!bench::find_element("float", choice.element)) return 1;
   const bench::Program program{"collective", "The time of collective operations.", "N"};
-  return bench::run_program(argc, argv, program, option_table(options, choice), options,
-                            [&](const World& world) { return run_all(program, world, options, choice); });
+  return bench::run_program(argc, argv, program, option_table(options, choice), options, [&](const World& world) {
+    choice.touch = options.touch;
+    return run_all(program, world, options, choice);
+  });
 }

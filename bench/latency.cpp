@@ -38,5 +38,6 @@ int main(int argc, char** argv) {
                      .streams = false,
                      .both_ways = true,
                      .repeat = ping_pong,
-                     .value = one_way_us});
+                     .value = one_way_us,
+                     .touches = true});
 }

@@ -134,16 +134,22 @@ OptionTable common_options(Options& options) {
   table.add("--mem", "KIND[,KIND]", std::string(kMemoryKinds) + " buffers; of all, or of the lower,upper half of ranks",
             [&options](const std::string& v) { return parse_memory(v, options.memory); });
   table.add("--cuda-in-use", "", "make a CUDA context and send one device message first", flag(options.cuda_in_use));
-  table.add("--touch", "",
-            "latency and collective, host memory: write each line that is sent, read what came, within the time",
-            flag(options.touch));
   table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&options](const std::string& v) { return !(options.json = v).empty(); });
   return table;
 }
 
+void add_touch(OptionTable& table, Options& options) {
+  table.add("--touch", "", "host memory: write each line that is sent and read what came, within the time",
+            [&options](const std::string&) { return options.touch = true; });
+}
+
 bool complete(Options& options, std::string& message) {
+  if (options.touch && (options.memory[0] != MemoryKind::kHost || options.memory[1] != MemoryKind::kHost)) {
+    message = "--touch is for host memory";
+    return false;
+  }
   if (!options.sizes.empty()) return true;
   if (options.min > options.max) {
     message = "--min is larger than --max";

@@ -51,6 +51,8 @@ class OptionTable {
 
 // The common ones, into `options`.
 OptionTable common_options(Options& options);
+// --touch, for programs that do.
+void add_touch(OptionTable& table, Options& options);
 // Sizes from min, max and factor where none were listed. False, with a message, where they make none.
 [[nodiscard]] bool complete(Options& options, std::string& message);
 

@@ -21,7 +21,6 @@ class CheckedBuffers {
   void prepare(MemoryKind kind, std::size_t bytes, int slots) {
     bytes_ = bytes;
     slots_ = slots;
-    touches_ = options_.touch && kind == MemoryKind::kHost;
     const std::size_t total = bytes * static_cast<std::size_t>(slots);
     allocate(program_, world_, kind, total, send_);
     allocate(program_, world_, kind, total + kGuard, receive_);
@@ -32,7 +31,7 @@ class CheckedBuffers {
   }
 
   Transfer transfer(int iterations, int window) const {
-    return {pair_, send_.data(), receive_.data(), bytes_, iterations, window, touches_, slots_};
+    return {pair_, send_.data(), receive_.data(), bytes_, iterations, window, options_.touch, slots_};
   }
 
   // Ends the job (code 4) when a byte is wrong.
@@ -56,7 +55,6 @@ class CheckedBuffers {
   const Options& options_;
   std::size_t bytes_ = 0;
   int slots_ = 1;
-  bool touches_ = false;
   Buffer send_, receive_;
   std::vector<unsigned char> expected_;
 };
@@ -106,7 +104,9 @@ int run_sizes(const Benchmark& benchmark, const Program& program, const World& w
 int run(int argc, char** argv, const Benchmark& benchmark) {
   Options options;
   const Program program{benchmark.name, benchmark.sentence, "2", true};
-  return run_program(argc, argv, program, common_options(options), options,
+  OptionTable table = common_options(options);
+  if (benchmark.touches) add_touch(table, options);
+  return run_program(argc, argv, program, table, options,
                      [&](const World& world) { return run_sizes(benchmark, program, world, options); });
 }
 

@@ -39,6 +39,7 @@ struct Benchmark {
   bool both_ways;                   // the upper rank sends too
   void (*repeat)(const Transfer&);  // one repetition: `iterations` exchanges
   double (*value)(double seconds, std::size_t bytes, int iterations, int window);  // of one pair
+  bool touches = false;                                                            // knows Transfer::touch
 };
 
 int run(int argc, char** argv, const Benchmark& benchmark);

@@ -48,7 +48,8 @@ struct Algorithm {
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // Call::area has it
   bool devices = false;                  // works on device buffers itself
-  bool reads = false;                    // buffers of other processes: where that pays (shared/reading_turns.hpp)
+  bool reads = false;                    // buffers of other processes, through Call::area, where that pays
+                                         // (shared/reading_turns.hpp)
 };
 
 template <class... Operations>

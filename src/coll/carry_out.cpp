@@ -1,7 +1,6 @@
 #include "coll/carry_out.hpp"
 
 #include "base/clock.hpp"
-#include "base/knobs.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
 #include "coll/view_tools.hpp"
@@ -75,6 +74,12 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
   return query;
 }
 
+// In the turn of an operation that has an area; the same on all members.
+bool reading_pays(const Call& call) {
+  return call.area->reading() == Reading::kAsked ||
+         call.area->reading_turns().reads(call.operation, call.bytes, call.ticket, ticks());
+}
+
 Task failed(Status status) { co_return status; }
 
 }  // namespace
@@ -109,22 +114,12 @@ bool never_on_devices(const Call& call) noexcept {
   return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
 }
 
-namespace {
-
-// In the operation's turn; the same on all members.
-bool reading_pays(const Call& call) noexcept {
-  return call.area->reading() == Reading::kAsked || !knobs().coll_force.empty() ||
-         call.area->reading_turns().reads(call.operation, call.bytes, call.ticket, ticks());
-}
-
-}  // namespace
-
 const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
   Query query = query_of(call, mode);
-  const Algorithm* algorithm = select(query);
-  if (algorithm != nullptr && algorithm->reads && !reading_pays(call)) {
+  auto [algorithm, forced] = select(query);
+  if (algorithm != nullptr && algorithm->reads && !forced && !reading_pays(call)) {
     query.reading = Reading::kNone;
-    algorithm = select(query);
+    algorithm = select(query).algorithm;
   }
   if (algorithm == nullptr) [[unlikely]] {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),

@@ -34,7 +34,7 @@ using Choices = std::array<std::vector<Choice>, kOperations>;
 // The answer to an operation's last query: programs repeat themselves.
 struct Answer {
   Query query;
-  const Algorithm* algorithm = nullptr;  // nullptr: there was none
+  Selected selected;  // without an algorithm: there was none
 };
 
 struct Selection {
@@ -118,24 +118,24 @@ Named named(Operation operation, std::string_view word) noexcept {
 
 namespace {
 
-const Algorithm* look_up(const Selection& table, const Query& query) {
+Selected look_up(const Selection& table, const Query& query) {
   const std::size_t operation = index(query.operation);
-  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
-  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
-  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return {algorithm, true};
+  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return {algorithm};
+  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return {algorithm};
   for (const Algorithm* algorithm : algorithms()) {
-    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return algorithm;
+    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return {algorithm};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
 
-const Algorithm* select(const Query& query) {
+Selected select(const Query& query) {
   Selection& table = selection();
   Answer& last = table.last[index(query.operation)][query.reading != Reading::kNone];
-  if (last.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
-  return last.algorithm;
+  if (last.selected.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
+  return last.selected;
 }
 
 Status use_rows(std::span<const SelectionRow> rows) {

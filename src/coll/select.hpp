@@ -33,8 +33,12 @@ struct SelectionRow {
 // The rows of select/default.json.
 [[nodiscard]] std::span<const SelectionRow> default_rows() noexcept;
 
-// nullptr when no algorithm serves the query.
-[[nodiscard]] const Algorithm* select(const Query& query);
+// `algorithm` is nullptr when none serves the query.
+struct Selected {
+  const Algorithm* algorithm = nullptr;
+  bool forced = false;  // by the knob coll_force
+};
+[[nodiscard]] Selected select(const Query& query);
 
 inline constexpr std::string_view kBuiltIn = "default";
 

@@ -16,7 +16,7 @@ namespace hr::p2p {
 namespace single_copy {
 namespace {
 
-// A trial: so many messages, or so many bytes (of which a ring holds as many); at least three, whose first turn is
+// A trial: so many messages, or so many bytes (about what a ring holds); at least three, whose first turn is
 // still that of the other way.
 constexpr int kTrialMessages = 8;
 constexpr int kLeastMessages = 3;

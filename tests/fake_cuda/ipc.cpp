@@ -70,6 +70,7 @@ using namespace fake_cuda;
 
 FAKE_API Result cuIpcGetMemHandle(Handle* handle, Address address) {
   if (const Result result = require_init(); result != kSuccess) return result;
+  if (current_context() == nullptr) return kInvalidContext;
   std::lock_guard lock(state().mutex);
   Allocation* found = find_allocation(address);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;

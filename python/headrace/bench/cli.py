@@ -70,6 +70,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error(f"no such peer: {', '.join(unknown)}; there are {', '.join(libraries.PACKAGES)}")
     if args.runs < 1 or args.samples < 1 or args.ranks < 1:
         parser.error("--runs, --samples and --ranks are at least 1")
+    if args.touch and not any(b.touches for b in args.chosen):
+        parser.error("--touch is for latency and the collectives, of which none is asked for")
     if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):
         parser.error(f"{', '.join(odd)} run on an even number of ranks, not {args.ranks}")
     return args
@@ -159,8 +161,7 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     if not chosen:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
-                ("--reps", str(args.samples), "--mem", args.mem, *(("--touch",) if args.touch else ()),
-                 *(("--validate",) if args.validate else ())))
+                ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())), args.touch)
     bare = _Bare(ours)
     lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
@@ -168,7 +169,8 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     names = [library.name for library in chosen] + list(failures)
     for result in results:
         result.failures |= failures
-        comparable = result.benchmark.name in ("latency", "bandwidth") and bare.limits and not args.touch
+        touched = args.touch and result.benchmark.touches
+        comparable = result.benchmark.name in ("latency", "bandwidth") and bare.limits and not touched
         limits = bare.of if comparable else None
         lines.append(markdown(result, names, limits))
     if results and (warning := pinning_warning(results[0], plan)):

@@ -30,6 +30,7 @@ class Plan:
     sizes: str | None = None
     form: str = "blocking"           # of the collectives
     arguments: tuple[str, ...] = ()  # for every program
+    touch: bool = False              # what is sent is written, what came is read, by the programs that can
 
 
 @dataclass
@@ -89,6 +90,8 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
         command += ["--sizes", sizes]
     if benchmark.program == "collective":
         command += ["--form", plan.form]
+    if plan.touch and benchmark.touches:
+        command += ["--touch"]
     start = time.monotonic()
     report = run_json(command, plan.timeout, library.environment(oversubscribed))
     if benchmark.times_job:

@@ -21,6 +21,11 @@ class Benchmark:
     pairs: bool = True   # runs on an even number of ranks
     times_job: bool = False  # the launcher's whole time is a figure, too
 
+    @property
+    def touches(self) -> bool:
+        """Knows --touch."""
+        return self.program in ("latency", "collective")
+
 
 _MESSAGES = "1,8,64,512,1K,2K,4K,16K,64K,256K,1M,4M"
 _BLOCKS = "8,64,512,4K,32K,256K,1M"

@@ -51,7 +51,11 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allgather_direct = {
-    "direct", serves(Operation::kAllgather), &shared::can_read, &run, Sharing::kSlots, false, true};
+const Algorithm allgather_direct = {.name = "direct",
+                                    .operations = serves(Operation::kAllgather),
+                                    .probe = &shared::can_read,
+                                    .run = &run,
+                                    .needs = Sharing::kSlots,
+                                    .reads = true};
 
 }  // namespace hr::coll

@@ -53,7 +53,11 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allreduce_direct = {
-    "direct", serves(Operation::kAllreduce), &shared::can_reduce_by_reading, &run, Sharing::kSlots, false, true};
+const Algorithm allreduce_direct = {.name = "direct",
+                                    .operations = serves(Operation::kAllreduce),
+                                    .probe = &shared::can_reduce_by_reading,
+                                    .run = &run,
+                                    .needs = Sharing::kSlots,
+                                    .reads = true};
 
 }  // namespace hr::coll

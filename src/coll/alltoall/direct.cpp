@@ -48,6 +48,11 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_direct = {"direct", serves(Operation::kAlltoall), &probe, &run, Sharing::kSlots, false, true};
+const Algorithm alltoall_direct = {.name = "direct",
+                                   .operations = serves(Operation::kAlltoall),
+                                   .probe = &probe,
+                                   .run = &run,
+                                   .needs = Sharing::kSlots,
+                                   .reads = true};
 
 }  // namespace hr::coll

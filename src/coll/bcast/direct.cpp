@@ -38,7 +38,11 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm bcast_direct = {"direct", serves(Operation::kBcast), &shared::can_read, &run, Sharing::kSlots, false,
-                                true};
+const Algorithm bcast_direct = {.name = "direct",
+                                .operations = serves(Operation::kBcast),
+                                .probe = &shared::can_read,
+                                .run = &run,
+                                .needs = Sharing::kSlots,
+                                .reads = true};
 
 }  // namespace hr::coll

@@ -48,7 +48,11 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_direct = {
-    "direct", serves(Operation::kReduce), &shared::can_reduce_by_reading, &run, Sharing::kSlots, false, true};
+const Algorithm reduce_direct = {.name = "direct",
+                                 .operations = serves(Operation::kReduce),
+                                 .probe = &shared::can_reduce_by_reading,
+                                 .run = &run,
+                                 .needs = Sharing::kSlots,
+                                 .reads = true};
 
 }  // namespace hr::coll

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/statistics.hpp"
 #include "p2p/peer_memory.hpp"
 
 namespace hr::coll::shared {
@@ -66,8 +67,9 @@ Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status
     if ((report & kRefused) != 0) *everywhere = false;
     if ((report & kPays) != 0) ++votes;
   }
-  turns.decide(call.operation, call.bytes, 2 * votes > call.size());
+  turns.decide(call.operation, call.bytes, *everywhere && 2 * votes > call.size());
   if (refused) static_cast<void>(take_detail());
+  if (*everywhere && word == &Control::consumed) add(Statistic::coll_read);
   co_return refused ? kOk : status;
 }
 

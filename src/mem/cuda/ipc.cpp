@@ -193,6 +193,10 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
     return kOk;
   }
   made->data = {where.id, where.base, where.bytes, {}};
+  Context* context = nullptr;
+  HR_TRY(Context::of(where, &context));
+  const Current current(*context);  // a progress thread has none
+  HR_TRY(current.status());
   if (const Result result = driver().ipc_get_handle(&made->data.handle, where.base); result != kSuccess) {
     return fail(Errc::kUnsupportedOperation, "cuIpcGetMemHandle for %#zx: %s", static_cast<std::size_t>(where.base),
                 error_text(result).name);

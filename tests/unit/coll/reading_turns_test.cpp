@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace hr::coll::shared {
@@ -77,6 +78,37 @@ TEST(ReadingTurns, ChangesItsMindWhenTriedAgain) {
   static_cast<void>(member.some(512, 2, 100, 60));
   EXPECT_EQ(member.some(17, 2, 100, 250), trials(8));
   EXPECT_EQ(member.some(100, 2, 100, 250), std::vector<bool>(100, false));
+}
+
+// What else the machine does in some of the turns, and the long one in which a program begins something else.
+TEST(ReadingTurns, TheShortestTurnsCount) {
+  for (const std::uint64_t reading : {60, 140}) {
+    for (int disturbed = 0; disturbed < 16; ++disturbed) {
+      Member member;
+      for (int i = 0; i < 17; ++i) {
+        const std::uint64_t more = i == disturbed || i == 7 || i == 8 ? 100000 : 0;
+        static_cast<void>(member.next(2, 100 + more, reading + more));
+      }
+      EXPECT_EQ(member.next(2, 100, reading), reading < 100) << disturbed;
+    }
+  }
+}
+
+// The turn that ends when the first operation reads is still one without.
+TEST(ReadingTurns, TheLastTurnWithoutReadingIsNotCountedAsReading) {
+  Member member;
+  for (int i = 0; i < 17; ++i) static_cast<void>(member.next(2, i == 7 ? 1 : 100, 60));
+  EXPECT_FALSE(member.next(2, 100, 60));
+}
+
+TEST(ReadingTurns, DecidesOnce) {
+  ReadingTurns turns;
+  for (std::uint64_t i = 0; i < 17; ++i) {
+    static_cast<void>(turns.reads(Operation::kAllreduce, kShort, i, 10 * i));
+  }
+  turns.decide(Operation::kAllreduce, kShort, false);
+  turns.decide(Operation::kAllreduce, kShort, true);
+  EXPECT_FALSE(turns.reads(Operation::kAllreduce, kShort, 17, 170));
 }
 
 TEST(ReadingTurns, LongOnesAreTriedForFewerTurns) {

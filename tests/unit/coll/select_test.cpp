@@ -29,7 +29,7 @@ Query query(Operation operation, std::size_t bytes, int ranks) {
 }
 
 std::string chosen(const Query& made) {
-  const Algorithm* algorithm = select(made);
+  const Algorithm* algorithm = select(made).algorithm;
   return algorithm == nullptr ? "" : algorithm->name;
 }
 
@@ -77,7 +77,7 @@ TEST_F(SelectTest, EveryQueryIsServed) {
               made.commutative = commutative;
               made.inter = inter;
               made.in_place = in_place;
-              const Algorithm* algorithm = select(made);
+              const Algorithm* algorithm = select(made).algorithm;
               ASSERT_NE(algorithm, nullptr) << name(operation) << ' ' << bytes << ' ' << ranks;
               EXPECT_TRUE(algorithm->probe(made));
             }
@@ -118,6 +118,8 @@ TEST_F(SelectTest, TheKnobGoesBeforeTheTable) {
   ASSERT_TRUE(set_knob("coll_force", "allreduce:linear,bcast:scatter_ring"));
   reset_selection();
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 8, 4)), "linear");
+  EXPECT_TRUE(select(query(Operation::kAllreduce, 8, 4)).forced);
+  EXPECT_FALSE(select(query(Operation::kBarrier, 0, 4)).forced);
   EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "scatter_ring");
   EXPECT_EQ(chosen(query(Operation::kAllgather, 8, 2)), "bruck");
 }

@@ -1,5 +1,6 @@
 // Exporting and opening device memory: what refers to what, what is refused, and that engines and kernels may use it.
 #include <cstring>
+#include <thread>
 
 #include "copy_arguments.hpp"
 #include "fixture.hpp"
@@ -71,6 +72,14 @@ TEST_F(Ipc, OnlyPlainDeviceMemoryCanBeExported) {
     const int expected = kind == MemoryKind::kDevice ? 0 : kInvalidValue;
     EXPECT_EQ(perform({.what = What::kExport, .address = address}).result, expected) << kind;
   }
+}
+
+TEST_F(Ipc, ExportingNeedsAContext) {
+  DeviceMemory memory(kBytes, MemoryKind::kDevice);
+  std::thread([&] {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
+    EXPECT_EQ(perform({.what = What::kExport, .address = address}).result, kInvalidContext);
+  }).join();
 }
 
 TEST_F(Ipc, ImportedMemoryCannotBeExportedAgain) {

@@ -1,11 +1,13 @@
 // What the library keeps in a program's contexts, and when they go.
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "driver_function.hpp"
 #include "main.hpp"
 #include "mem/cuda/device_buffer.hpp"
+#include "mem/cuda/ipc.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {
@@ -45,6 +47,17 @@ TEST_F(Contexts, ExhaustedMemorySaysSo) {
   EXPECT_EQ(allocate_like(where(memory.get()), std::size_t{1} << 50, &made).errc(), Errc::kNoMem);
   const std::string text = take_detail();
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
+}
+
+// As a progress thread does it, which has no context of its own.
+TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  const Location location = where(memory.get());
+  std::thread([&] {
+    cuda::Export made;
+    EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
+  }).join();
+  shutdown();
 }
 
 TEST_F(Contexts, WorksAgainAfterShutdown) {
