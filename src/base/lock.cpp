@@ -23,8 +23,8 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-// Counted among the waiting, so that those who have it in their waiting loops give it up.
-bool LibraryLock::take(int tries) noexcept {
+// Counted among the waiting until the end, so that those who have it in their waiting loops give it up.
+bool LibraryLock::take(int tries, bool sleeps) noexcept {
   if (mutex.try_lock()) return true;
   waiters_.fetch_add(1, std::memory_order_relaxed);
   bool locked = false;
@@ -32,17 +32,16 @@ bool LibraryLock::take(int tries) noexcept {
     spin_pause();
     locked = mutex.try_lock();
   }
+  if (!locked && sleeps) {
+    mutex.lock();
+    locked = true;
+  }
   waiters_.fetch_sub(1, std::memory_order_relaxed);
   return locked;
 }
 
-void LibraryLock::take_waiting() noexcept {
-  // A round of progress takes less time than falling asleep.
-  if (take(kTries)) return;
-  waiters_.fetch_add(1, std::memory_order_relaxed);
-  mutex.lock();
-  waiters_.fetch_sub(1, std::memory_order_relaxed);
-}
+// A round of progress takes less time than falling asleep.
+void LibraryLock::take_waiting() noexcept { static_cast<void>(take(kTries, true)); }
 
 void LibraryLock::acquire_slow() noexcept {
   if (held_depth++ != 0) return;
@@ -51,7 +50,7 @@ void LibraryLock::acquire_slow() noexcept {
 }
 
 bool LibraryLock::acquire_soon() noexcept {
-  if (held_depth == 0 && !take(kTriesSoon)) return false;
+  if (held_depth == 0 && !take(kTriesSoon, false)) return false;
   if (held_depth++ == 0) acquisitions_.store(acquisitions() + 1, std::memory_order_relaxed);
   return true;
 }

@@ -1,12 +1,12 @@
-// The library lock: one recursive lock around every entry into the library, taken only when the program
-// asked for MPI_THREAD_MULTIPLE.
+// The library lock: one recursive lock around every entry into the library, taken only where there are several
+// threads: those of a program that asked for MPI_THREAD_MULTIPLE, or the progress thread.
 //
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header
 // says that it runs on a thread of the library. Whoever waits calls LibraryLock::yield() between two rounds
 // of progress, so that other threads get in; a round itself may give the lock up, too, for a long copy
 // (p2p/progress.hpp). User callbacks run with the lock held (they may call MPI).
-// Who waits for the lock says so from its first failed try on (contended()), and whoever gives way can look.
-// Cost without MPI_THREAD_MULTIPLE: one predictable branch.
+// Who waits for the lock says so from its first failed try until it has it (contended()), and whoever gives way can
+// look. Cost where there is one thread: one predictable branch.
 #pragma once
 
 #include <pthread.h>
@@ -31,8 +31,8 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
-  // For a thread of the library, which never enters while a thread of the program is inside: false where somebody has
-  // the lock. Needs enable(); what it acquires is given back with release().
+  // For a thread of the library, which does not wait: false where somebody has the lock. Needs enable(); what it
+  // acquires is given back with release().
   [[nodiscard]] static bool try_acquire() noexcept;
   // For a call that can do without: false where nobody gives the lock up within a microsecond or two. Needs enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
@@ -52,7 +52,7 @@ class LibraryLock {
   [[nodiscard]] static bool contended() noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  [[nodiscard]] static bool take(int tries) noexcept;
+  [[nodiscard]] static bool take(int tries, bool sleeps) noexcept;
   static void take_waiting() noexcept;
   static void acquire_slow() noexcept;
   static void release_slow() noexcept;

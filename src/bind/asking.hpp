@@ -2,15 +2,14 @@
 // api/functions/).
 //
 // Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress. With one, such a
-// call is not entered before there is something to report: whether a request is complete is asked without the lock
-// (p2p/request.hpp), and the thread makes progress meanwhile, so that the call need not wait for it. Where the thread
-// has not looked since the last such call, it is asleep, busy, or has no core: the call looks itself, if it gets the
-// lock soon, as far as that is short (p2p/progress.hpp). What is complete is reported, even if the lock must be waited
-// for.
+// call does not wait for the lock before there is something to report: whether a request is complete is asked without
+// it (p2p/request.hpp), and the thread makes progress meanwhile. Where the thread has made no round since the last such
+// call, it is asleep, busy, or has no core: the call looks itself, if it gets the lock soon, as far as that is short
+// (p2p/progress.hpp). What is complete is reported, even if the lock must be waited for.
 //
-// Nobody is put off for ever: the thread gives way to who waits for the lock, and after many calls in a row that did
-// not get it, or found that the thread has made no round, one waits or makes a round itself. Owner: the entry point.
-// Threads: each its own.
+// Nobody is put off for ever: the thread gives way to who waits for the lock, and after many calls in a row that found
+// no round of the thread one waits for the lock and makes a round itself. Owner: the entry point. Threads: each its
+// own.
 #pragma once
 
 #include "base/lock.hpp"
@@ -52,7 +51,6 @@ class Asking {
   void begin() noexcept;
   void look_beside_thread();
   void enter_now() noexcept;
-  [[nodiscard]] bool enter_soon() noexcept;
 
   bool watched_ = false;
   bool entered_ = true;

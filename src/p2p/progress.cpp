@@ -64,10 +64,6 @@ constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
 
-// So many questions in a row find that the thread has made no round, before who asks makes one: it may have no core, or
-// ourselves hold it up (a question from a callback).
-constexpr unsigned kMostDenials = 1000;
-
 }  // namespace
 
 bool poll() {
@@ -87,11 +83,12 @@ bool poll() {
 }
 
 void poll_beside_thread() {
-  if (progress_thread::denials() > kMostDenials) {
+  if (progress_thread::gets_no_turn()) {
     poll();
-  } else {
-    for (transport::Transport* each : engine()->transports) each->progress();
+    return;
   }
+  if (needs_polling()) progress_thread::wake();
+  for (transport::Transport* each : engine()->transports) each->progress();
 }
 
 void poll_briefly() {
@@ -99,7 +96,7 @@ void poll_briefly() {
     poll();
     return;
   }
-  static_cast<void>(progress_thread::has_looked());
+  static_cast<void>(progress_thread::take_round());
   poll_beside_thread();
 }
 

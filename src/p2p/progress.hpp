@@ -18,10 +18,10 @@ namespace hr::p2p {
 bool poll();
 
 // For calls that only ask whether something is there or complete. Beside a progress thread that watches, what has
-// arrived is delivered, and the rest left to that thread: long copies and hooks would take the program's time. (Where
-// it has had no turn for many such calls, poll().) Without one, poll().
+// arrived is delivered, and the rest left to that thread, which is woken for it: long copies and hooks would take the
+// program's time. (Where it has had no turn for many such calls, poll().) Without one, poll().
 void poll_briefly();
-// The same, where a thread watches and progress_thread::has_looked() has just been asked.
+// The same, where a thread watches and progress_thread::take_round() has just been asked.
 void poll_beside_thread();
 
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument

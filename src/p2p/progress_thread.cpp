@@ -31,6 +31,8 @@ constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
 // Rounds in which something moves before the thread looks up.
 constexpr int kMostRounds = 16;
+// Calls in a row that find no round of the thread before one does without it.
+constexpr unsigned kMostMissed = 1000;
 
 pthread_t thread;
 bool running = false;
@@ -39,11 +41,13 @@ bool watches = false;
 std::atomic<bool> watching{false};  // runs and watches
 std::atomic<bool> stopping{false};
 std::atomic<bool> asleep{false};  // of one that watches; set under the lock
+std::atomic<bool> woken{false};   // by wake(), since it fell asleep
+thread_local bool is_this = false;
 
 // The thread writes the one, who asks the others.
 alignas(64) std::atomic<unsigned> rounds{0};
-alignas(64) std::atomic<unsigned> rounds_seen{0};
-std::atomic<unsigned> denied{0};
+alignas(64) std::atomic<unsigned> rounds_taken{0};
+std::atomic<unsigned> missed{0};
 
 bool stopped() noexcept { return stopping.load(std::memory_order_acquire); }
 
@@ -62,28 +66,31 @@ bool poll_on() {
   return moved;
 }
 
-// Called with the lock, returns without: once it has been asleep, or at once where something has come.
-void sleep() {
+// Called with the lock, returns without: once it has been asleep, or at once where something has come. True when it was
+// wake() that ended it.
+bool sleep() {
   transport::Transport* sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
   const bool armed = sleeper->arm();
+  woken.store(false, std::memory_order_relaxed);
   asleep.store(armed && watches, std::memory_order_relaxed);
   LibraryLock::release();
   if (armed && !stopped()) sleeper->sleep(seconds);
   asleep.store(false, std::memory_order_relaxed);
+  return woken.load(std::memory_order_relaxed);
 }
 
 void watch() {
   double last = now_seconds();
   while (!stopped()) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
-    // Who waits for the lock goes first: asleep, as he may be, he would never get it between two rounds.
+    // Who waits for the lock goes first: it may be asleep, and would never get the lock between two rounds.
     const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
     if (!free || poll_on()) last = now_seconds();
     if (!free) continue;
     count_round();
     if (now_seconds() - last > kWatchSeconds) {
-      sleep();
+      if (sleep()) last = now_seconds();
     } else {
       LibraryLock::release();
     }
@@ -103,12 +110,13 @@ void stand_in() {
     }
     rest = kShortestNap;
     poll_on();
-    sleep();
+    static_cast<void>(sleep());
   }
 }
 
 void* run(void*) {
   ::pthread_setname_np(::pthread_self(), "mpi progress");
+  is_this = true;
   watches ? watch() : stand_in();
   return nullptr;
 }
@@ -152,21 +160,25 @@ Status start() {
 
 bool is_watching() noexcept { return watching.load(std::memory_order_relaxed); }
 
-bool has_looked() noexcept {
+bool take_round() noexcept {
   const unsigned now = rounds.load(std::memory_order_relaxed);
-  const bool moved_on = rounds_seen.load(std::memory_order_relaxed) != now;
-  if (moved_on) rounds_seen.store(now, std::memory_order_relaxed);
-  denied.store(moved_on ? 0 : denials() + 1, std::memory_order_relaxed);
+  const bool moved_on = rounds_taken.load(std::memory_order_relaxed) != now;
+  if (moved_on) rounds_taken.store(now, std::memory_order_relaxed);
+  missed.store(moved_on ? 0 : missed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return moved_on && !asleep.load(std::memory_order_relaxed);
 }
 
-unsigned denials() noexcept { return denied.load(std::memory_order_relaxed); }
+bool gets_no_turn() noexcept { return missed.load(std::memory_order_relaxed) > kMostMissed; }
 
-void count_round() noexcept { rounds.fetch_add(1, std::memory_order_relaxed); }
+void count_round() noexcept {
+  if (is_this) rounds.store(rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 void wake() noexcept {
-  if (asleep.load(std::memory_order_relaxed)) [[unlikely]]
-    engine()->sleeper->wake();
+  if (!asleep.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  woken.store(true, std::memory_order_relaxed);
+  engine()->sleeper->wake();
 }
 
 void stop() noexcept {

@@ -9,7 +9,9 @@
 // instead until the doorbell rings, and does not even try while the program goes in and out of MPI.
 // User-defined reduction functions of non-blocking collectives may run on it, as may everything else that progress
 // does.
-// Calls that only ask (MPI_Test and its like) leave long work to a thread that watches: progress.hpp, poll_briefly().
+// Calls that only ask (MPI_Test and its like) leave long work to a thread that watches: they take what rounds it has
+// made for theirs (take_round()), deliver what has arrived where it has made none (progress.hpp, poll_briefly()), and
+// make a whole round where many calls in a row have found none (gets_no_turn()).
 // Owner: process-wide, from start() to stop(). Threads: start(), stop() and wake() under the library lock, the rest
 // any.
 #pragma once
@@ -23,13 +25,13 @@ namespace hr::p2p::progress_thread {
 Status start();
 // It runs and looks all the time: what is left undone in a call is begun at once, and not in the program's time.
 [[nodiscard]] bool is_watching() noexcept;
-// It is awake and has made a round since this was last asked, by anybody: who asks need not make one.
-[[nodiscard]] bool has_looked() noexcept;
-// How often in a row this was asked without its having made a round.
-[[nodiscard]] unsigned denials() noexcept;
-// A part of a long copy counts as a round.
+// True when it is awake and has made a round since the last such call of anybody: who asks need not make one.
+[[nodiscard]] bool take_round() noexcept;
+// So many calls in a row found no round to take that it may have no core, or be held up by who asks (from a callback).
+[[nodiscard]] bool gets_no_turn() noexcept;
+// Nothing but on the thread itself: a round is made, as which a part of a long copy counts.
 void count_round() noexcept;
-// There is work of which no message tells it: ends the sleep of a thread that watches.
+// There is work of which no message tells it: ends the sleep of a thread that watches, which then watches on.
 void wake() noexcept;
 // Ends it and waits for that, with the lock given up meanwhile; may be called again.
 void stop() noexcept;

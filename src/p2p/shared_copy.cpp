@@ -36,7 +36,7 @@ constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 
 // One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
 // them wait long. Owner: the round that makes them. Threads: move() needs no lock.
-class Together {
+class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
   struct Copy {
@@ -47,7 +47,7 @@ class Together {
   };
 
   // Takes the first of a list, at least one, out of it, and claims a part of each.
-  Together(List& list, int owner_of_words, Next next) : next_(next), peer_(peer_of(*list.front())) {
+  Batch(List& list, int owner_of_words, Next next) : next_(next), peer_(peer_of(*list.front())) {
     const auto words = peer_.transport->shared_words(owner_of_words);
     std::size_t bytes = 0;
     for (Request* each = list.front(); each != nullptr && each->proc_ == peer_.proc; each = list.front()) {
@@ -166,19 +166,19 @@ void account_for(Request& receive, std::size_t bytes) {
 }
 
 void read_fronts(bool lets_others_in) {
-  Together together(engine()->to_read, engine()->rank, &Claims::from_front);
-  together.remove_unclaimed(give_back_word);
+  Batch batch(engine()->to_read, engine()->rank, &Claims::from_front);
+  batch.remove_unclaimed(give_back_word);
   // After a failure the rest is claimed all the same, so that the sender stops.
   const bool failed =
-      !together
+      !batch
            .move(lets_others_in, true,
                  [](auto& transport, int proc, auto parts) { return transport.read_remote(proc, parts); })
            .ok();
   if (failed) {
     static_cast<void>(take_detail());
-    together.peer().readable = false;
+    batch.peer().readable = false;
   }
-  for (const Together::Copy& copy : together.copies()) {
+  for (const Batch::Copy& copy : batch.copies()) {
     give_back_word(*copy.request);
     if (failed) copy.request->unreadable_ = true;  // the stream begins when the sender has stopped writing
     if (!failed) release_sender(*copy.request);
@@ -188,19 +188,19 @@ void read_fronts(bool lets_others_in) {
 
 void write_backs() {
   using Writing = Request::Writing;
-  Together together(engine()->to_write, engine()->to_write.front()->proc_, &Claims::from_back);
-  together.remove_unclaimed([](Request&) {});
-  for (const Together::Copy& copy : together.copies()) copy.request->writing_ = Writing::kUnderWay;
-  Peer& receiver = together.peer();
+  Batch batch(engine()->to_write, engine()->to_write.front()->proc_, &Claims::from_back);
+  batch.remove_unclaimed([](Request&) {});
+  for (const Batch::Copy& copy : batch.copies()) copy.request->writing_ = Writing::kUnderWay;
+  Peer& receiver = batch.peer();
   const bool failed =
-      !together
+      !batch
            .move(true, false, [](auto& transport, int proc, auto parts) { return transport.write_remote(proc, parts); })
            .ok();
   if (failed) {
     log::note_once(refusal_noted, "long messages are copied by their receivers alone: %s", take_detail().c_str());
     receiver.writable = false;
   }
-  for (const Together::Copy& copy : together.copies()) {
+  for (const Batch::Copy& copy : batch.copies()) {
     Request& send = *copy.request;
     const bool released = std::exchange(send.writing_, Writing::kNot) == Writing::kReleased;
     const std::size_t bytes = copy.claims.back_bytes();

@@ -14,7 +14,7 @@
 // The system calls of a round are made without the library lock, where there is one and the copy is long: other threads
 // get in, start and deliver messages, and make rounds. Meanwhile
 // - the requests of this round are in no list; no other round copies parts of them, as no list leads to them and no two
-//   claims are the same. Of each this side has claimed a part that it has not accounted for: a receive can so not
+//   claims are the same. Of each this side has claimed a part that it has not accounted for, so a receive cannot
 //   complete, and its word is not given back (what this side has claimed nothing of leaves the round before others get
 //   in). A send says that it is being written from: a kDone that comes is noted and acted upon after the copy;
 // - kShared may come for a receive that is being read: it is accounted for, what the sender could not write is read,

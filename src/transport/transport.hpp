@@ -5,7 +5,7 @@
 // payload is only valid during the call. A transport never blocks: "no room" is an answer.
 //
 // Owner: the registry owns the transports from init() to finalize(). Lifetime of a connection: from the first
-// send to a process until finalize. Threads: library lock.
+// send to a process until finalize. Threads: library lock, but where a function says otherwise.
 #pragma once
 
 #include <atomic>
@@ -75,6 +75,7 @@ class Transport {
 
   // Copies from addresses of that process into local host memory, all parts together. MPI_ERR_UNSUPPORTED_OPERATION
   // when the system does not let us (the caller falls back and does not ask again); some may have been copied then.
+  // This one and write_remote() need no library lock, and several threads may call them at a time.
   virtual Status read_remote(int proc, std::span<const RemotePart> parts) = 0;
 
   // The other way: from local host memory to addresses of that process. Errors as read_remote().

@@ -180,7 +180,7 @@ void sender_is_away(const check::Environment& mpi) {
   }
 }
 
-// From now on this system call fails with EPERM in this process.
+// From now on this system call fails with EPERM in all threads of this process.
 void forbid(long call) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -190,7 +190,7 @@ void forbid(long call) {
   };
   sock_fprog program{sizeof rules / sizeof *rules, rules};
   CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+  CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program), 0);
 }
 
 // The CPU may read this memory, another process may not: the middle of the buffer is mapped for writing only.

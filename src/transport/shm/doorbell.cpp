@@ -9,6 +9,8 @@
 #include <climits>
 #include <ctime>
 
+#include "base/lock.hpp"
+
 namespace hr::transport::shm {
 namespace {
 bool barrier_available = false;
@@ -28,6 +30,16 @@ void Doorbell::announce(int sender) noexcept {
 void Doorbell::wake() noexcept {
   if (sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
   ::syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Doorbell::arm() noexcept {
+  sleeping.store(1, std::memory_order_seq_cst);
+  barrier();
+}
+
+// Beside other threads the next message rings, maybe once more than it needs to.
+void Doorbell::disarm() noexcept {
+  if (!LibraryLock::enabled()) sleeping.store(0, std::memory_order_relaxed);
 }
 
 void register_barrier() noexcept {

@@ -6,6 +6,8 @@
 // Memory order: a sender publishes its message, then reads `sleeping`; a receiver writes `sleeping`, issues a
 // process-wide barrier (membarrier, so that senders need no fence), looks once more, then sleeps. Where the system
 // has no membarrier the sleep is bounded by kBlindSleepSeconds instead.
+// Several threads of the owner may sleep at a time. Only wake(), which ends the sleep of all, takes `sleeping` back
+// then: a thread that did so by itself would hide the others from the senders.
 #pragma once
 
 #include <atomic>
@@ -35,6 +37,10 @@ struct Doorbell {
       wake();
   }
   void wake() noexcept;
+
+  // Owner's side: arm(), a look at what has arrived, sleep_on(sleeping) where nothing has, disarm().
+  void arm() noexcept;
+  void disarm() noexcept;
 };
 
 // Registers this process as one whose sends need no fence; remembers whether the system can.

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/knobs.hpp"
-#include "base/lock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/shm/remote.hpp"
@@ -322,17 +321,15 @@ bool Shm::anything_ready() noexcept {
 }
 
 bool Shm::arm() {
-  bell_->sleeping.store(1, std::memory_order_seq_cst);
-  barrier();
+  bell_->arm();
   if (!anything_ready()) return true;
-  bell_->sleeping.store(0, std::memory_order_relaxed);
+  bell_->disarm();
   return false;
 }
 
 void Shm::sleep(double seconds) {
   sleep_on(bell_->sleeping, seconds);
-  // Another thread may be asleep as well: then the next message rings once more than it needs to.
-  if (!LibraryLock::enabled()) bell_->sleeping.store(0, std::memory_order_relaxed);
+  bell_->disarm();
 }
 
 Status Shm::read_remote(int proc, std::span<const RemotePart> parts) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -55,6 +56,36 @@ TEST(LibraryLock, AcquireSoonGivesUpWhileSomebodyHoldsTheLock) {
   }).join();
   EXPECT_TRUE(entered);
   LibraryLock::resume(1);
+}
+
+// Who gives way looks whether anybody waits: from the first sight of it until the lock is free there is no moment at
+// which nobody does.
+TEST(LibraryLock, WhoWaitsIsCountedUntilItHasTheLock) {
+  LibraryLock::enable();
+  constexpr int kRounds = 500;
+  constexpr int kLooks = 5000;
+  std::atomic<int> held{0};
+  std::atomic<int> taken{0};
+  std::thread waiting([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (held < round) std::this_thread::yield();
+      LibraryGuard guard;
+      taken = round;
+    }
+  });
+  int lost = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    {
+      LibraryGuard guard;
+      held = round;
+      while (!LibraryLock::contended()) {
+      }
+      for (int look = 0; look < kLooks; ++look) lost += LibraryLock::contended() ? 0 : 1;
+    }
+    while (taken < round) std::this_thread::yield();
+  }
+  waiting.join();
+  EXPECT_EQ(lost, 0);
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #include "transport/shm/doorbell.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/lock.hpp"
 
 namespace hr::transport::shm {
 namespace {
@@ -48,6 +52,35 @@ TEST_F(DoorbellFixture, SleepReturnsAtOnceWhenRungBefore) {
   const double before = now_seconds();
   sleep_on(bell->sleeping, 30.0);
   EXPECT_LT(now_seconds() - before, 10.0);
+}
+
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end, 3, ") S") == 0;
+}
+
+// One thread sleeps; another one is about to, finds something, and goes to work, for which it wakes the first.
+TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
+  LibraryLock::enable();
+  std::atomic<pid_t> armed{0};
+  std::thread sleeper([&] {
+    bell->arm();
+    armed = ::gettid();
+    sleep_on(bell->sleeping, 30.0);
+    bell->disarm();
+  });
+  while (armed == 0) std::this_thread::yield();
+  // Where the system has no membarrier the sleep is over by itself.
+  const double before = now_seconds();
+  while (has_barrier() && !is_asleep(armed) && now_seconds() - before < 20) std::this_thread::yield();
+  bell->arm();
+  bell->disarm();
+  bell->ring();
+  sleeper.join();
+  EXPECT_LT(now_seconds() - before, 10.0) << "the ring did not wake the sleeper";
 }
 
 TEST_F(DoorbellFixture, AnnounceCountsAndMarks) {

@@ -1,0 +1,199 @@
+// Beside a progress thread, and other threads of the program: what is done without the lock, and who is woken. The
+// transport is the test's own, so that nothing happens but what the test says.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/abi.hpp"
+#include "base/lock.hpp"
+#include "boot/boot.hpp"
+#include "layout/op.hpp"
+#include "p2p/engine.hpp"
+#include "p2p/progress_thread.hpp"
+#include "p2p/shared_copy.hpp"
+
+namespace hr::p2p {
+namespace {
+
+constexpr auto kLimit = std::chrono::seconds(20);
+constexpr std::size_t kTrial = 64;
+
+template <class Condition>
+bool await(Condition&& condition) {
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// Nothing arrives by it, nothing but wake() ends its sleep, and a long read lasts until another thread has been within
+// the library.
+class TestTransport final : public transport::Transport {
+ public:
+  ~TestTransport() override {
+    if (other_.joinable()) other_.join();
+  }
+  [[nodiscard]] std::string_view name() const noexcept override { return "test"; }
+  [[nodiscard]] bool reaches(int) const noexcept override { return true; }
+  [[nodiscard]] transport::Caps caps(int) const noexcept override { return {}; }
+  Status connect(int) override { return kOk; }
+  Status send(int, const transport::Header&, const void*, std::size_t) override { return kOk; }
+  std::byte* reserve(int, std::size_t) override { return nullptr; }
+  void commit(int, const transport::Header&) override {}
+  bool progress() override {
+    ++looks;
+    return false;
+  }
+  Status read_remote(int, std::span<const transport::RemotePart> parts) override {
+    for (const transport::RemotePart& part : parts) {
+      if (part.bytes > kTrial && !other_.joinable()) {
+        other_ = std::thread([this] {
+          const LibraryGuard guard;
+          others_got_in = true;
+        });
+        got_in_meanwhile = await([this] { return others_got_in.load(); });
+      }
+      std::memcpy(part.local, reinterpret_cast<const void*>(part.address), part.bytes);
+    }
+    return kOk;
+  }
+  std::span<transport::SharedWord> shared_words(int) override { return words_; }
+  [[nodiscard]] bool can_sleep() const noexcept override { return true; }
+  bool arm() override {
+    const std::lock_guard lock(mutex_);
+    rung_ = false;
+    return true;
+  }
+  void sleep(double) override {
+    std::unique_lock lock(mutex_);
+    ++sleeps;
+    condition_.wait(lock, [this] { return rung_; });
+    lock.unlock();
+    const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
+  }
+  void wake() noexcept override {
+    const std::lock_guard lock(mutex_);
+    rung_ = true;
+    condition_.notify_all();
+  }
+  Status finalize() override { return kOk; }
+
+  std::atomic<int> looks{0};
+  std::atomic<int> sleeps{0};
+  std::atomic<bool> others_got_in{false};
+  std::atomic<bool> got_in_meanwhile{false};
+
+ private:
+  std::array<transport::SharedWord, 2> words_{};
+  std::thread other_;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool rung_ = false;
+};
+
+class BesideThread : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ::setenv("HEADRACE_PROGRESS_THREAD", "watch", 1);
+    LibraryLock::enable();
+    ASSERT_TRUE(boot::init().ok());
+    ASSERT_TRUE(init().ok());
+  }
+  static void TearDownTestSuite() {
+    ASSERT_TRUE(finalize().ok());
+    ASSERT_TRUE(boot::finalize().ok());
+  }
+  void SetUp() override {
+    before = engine()->transports;
+    engine()->transports = only;
+    engine()->sleeper = &transport;
+    engine()->peers[0].transport = &transport;
+  }
+  void TearDown() override {
+    progress_thread::stop();
+    engine()->transports = before;
+    engine()->sleeper = nullptr;
+    engine()->peers[0].transport = nullptr;
+  }
+  TestTransport transport;
+  std::array<transport::Transport*, 1> only{&transport};
+  std::span<transport::Transport* const> before;
+};
+
+TEST_F(BesideThread, LongCopiesLetOthersIn) {
+  std::vector<unsigned char> from(200001);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 2654435761U >> 9);
+  std::vector<unsigned char> to(from.size(), 0xee);
+  Request* receive = Arena<Request>::instance().create(true, 6U, 0, 0, 0);
+  ASSERT_TRUE(
+      layout::make_view(to.data(), static_cast<Count>(to.size()), *layout::predefined_type(abi::kByte), &receive->view_)
+          .ok());
+  receive->total_ = to.size();
+  Announcement announced;
+  announced.from_proc = 0;
+  announced.sender_cookie = 1;
+  announced.remote_address = reinterpret_cast<std::uintptr_t>(from.data());
+  announced.bytes = from.size();
+  {
+    const LibraryGuard guard;
+    ASSERT_TRUE(shared_copy::begin(announced, *receive).ok());
+    EXPECT_FALSE(receive->complete());
+    EXPECT_TRUE(await([&] { return poll(), receive->complete(); }));
+  }
+  EXPECT_TRUE(transport.got_in_meanwhile) << "the lock was held while the system copied";
+  EXPECT_EQ(to, from);
+  release(receive);
+}
+
+// Work of which no message tells: who asks wakes the thread, which then watches on instead of looking once.
+TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
+  ASSERT_TRUE(progress_thread::start().ok());
+  bool watched_on = false;
+  // Where the thread is kept from its core for a millisecond it looks no second time.
+  for (int trial = 0; trial < 200 && !watched_on; ++trial) {
+    ASSERT_TRUE(await([&] { return transport.sleeps == trial + 1; }));
+    const int looks = transport.looks;
+    {
+      const LibraryGuard guard;
+      begin_polled_wait();
+      poll_briefly();
+      end_polled_wait();
+    }
+    ASSERT_TRUE(await([&] { return transport.sleeps > trial + 1; })) << "nobody woke it";
+    watched_on = transport.looks > looks + 2;  // one of them was ours
+  }
+  EXPECT_TRUE(watched_on);
+}
+
+TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
+  static_cast<void>(progress_thread::take_round());
+  progress_thread::count_round();
+  EXPECT_FALSE(progress_thread::take_round());
+}
+
+// Until the thread makes a round again.
+TEST_F(BesideThread, ManyCallsInARowThatFindNoRoundMakeDoWithoutTheThread) {
+  static_cast<void>(progress_thread::take_round());
+  int calls = 0;
+  while (!progress_thread::gets_no_turn() && calls < 1000000) {
+    EXPECT_FALSE(progress_thread::take_round());
+    ++calls;
+  }
+  EXPECT_GT(calls, 100);
+  EXPECT_LT(calls, 1000000);
+  ASSERT_TRUE(progress_thread::start().ok());
+  EXPECT_TRUE(await([] { return static_cast<void>(progress_thread::take_round()), !progress_thread::gets_no_turn(); }));
+}
+
+}  // namespace
+}  // namespace hr::p2p
