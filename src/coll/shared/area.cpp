@@ -23,7 +23,7 @@ constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kCrowded = 2;
 
-// Slots of up to so many bytes are mapped when they are opened (0.6 us a page): of 16 processes.
+// Slots of up to so many bytes, those of 16 processes, are mapped when they are opened, and the cells (0.6 us a page).
 constexpr std::size_t kMappedAtOnce = std::size_t{8} << 20;
 
 std::uint64_t files_made = 0;
@@ -157,8 +157,11 @@ Task Area::open(Sharing part) {
     meet_neighbours();
   } else {
     slots_ = file.data();
-    // Trials compare slots with reading: a first touch of their pages would be a part of it.
-    if (bytes <= kMappedAtOnce) file.map_pages();
+    // Trials compare slots with reading, which uses the cells: first touches of pages would be a part of it.
+    if (bytes <= kMappedAtOnce) {
+      file.map_pages();
+      cell_file_.map_pages();
+    }
     Reading reading = Reading::kNone;
     const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
     Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &reading);
