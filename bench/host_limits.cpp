@@ -1,7 +1,8 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it), one way in
 // microseconds, and one memcpy between two buffers of each size. With --turns also longer messages in pieces, through
-// little and through much memory, an allgather by reading and a broadcast (limits/turns.hpp).
+// little and through much memory, an allgather by reading and a broadcast (limits/turns.hpp). With
+// --collectives instead operations of several processes (limits/crowd.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "common/report.hpp"
 #include "limits/clock.hpp"
 #include "limits/cores.hpp"
+#include "limits/crowd.hpp"
 #include "limits/turns.hpp"
 
 namespace {
@@ -86,77 +88,138 @@ bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   });
 }
 
+// What is asked for, and where figures go.
+struct Job {
+  std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
+  int samples = 1000;
+  bool turns = false;
+  std::vector<std::string> collectives;
+  int processes = 2;
+  std::string json;
+  std::vector<int> cores = bench::allowed_cores();
+  bench::Report report{};
+
+  // At most `samples` of what `once` returns, for about so long. Returns false where a figure is not one.
+  template <class Once>
+  bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
+    return add(label, bytes, bench::sample({std::min(samples, least), samples, microseconds}, once));
+  }
+  bool add(const char* label, std::size_t bytes, const bench::Statistics& times) {
+    if (times.best <= 0) return false;
+    bench::Row row{label, bytes, 1, times, {{"MB/s", static_cast<double>(bytes) / times.median}}};
+    if (json != "-") print_row(row, report.rows.empty());
+    report.rows.push_back(std::move(row));
+    return true;
+  }
+};
+
+void measure_messages(Job& job) {
+  constexpr unsigned kRounds = 2000;
+  const int other = job.cores[1];
+  bench::bind_to(job.cores[0]);
+  const auto exchange = [&](const char* label, std::size_t bytes, std::size_t data) {
+    job.add(label, bytes, 5, 20e3, [&] { return exchange_us(data, other, kRounds); });
+  };
+  exchange("cache line", 64, 0);
+  for (const std::size_t bytes : job.sizes) {
+    if (bytes > 0 && bytes <= kLargestExchange) exchange("exchange", bytes, bytes);
+  }
+  if (!job.turns) return;
+  for (const std::size_t bytes : job.sizes) {
+    if (bytes == 0) continue;
+    const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{16} << 20) / bytes, 64, kRounds));
+    const auto figure = [&](const char* label, auto once) { job.add(label, bytes, 15, 60e3, once); };
+    const auto broadcast = [&](bench::Broadcast how) { return bench::broadcast_us(bytes, how, other, rounds); };
+    figure("bcast, memory", [&] { return broadcast(bench::Broadcast::kThroughMemory); });
+    if (bytes < kShortestInTurns) continue;
+    figure("bcast, reading", [&] { return broadcast(bench::Broadcast::kByReading); });
+    figure("pieces, 32 KiB", [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
+    figure("pieces, 512 KiB", [&] { return bench::in_pieces_us(bytes, 524288, other, rounds); });
+    figure("read block", [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
+    figure("read, copy own", [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
+  }
+}
+
+void measure_copies(Job& job) {
+  for (const std::size_t bytes : job.sizes) {
+    if (bytes > 0) job.add("memcpy", bytes, copy_us(bytes, {std::min(job.samples, 20), job.samples, 50e3}));
+  }
+}
+
+// Each way to do what is asked for, of each size that it is for; what the system does not let us do is left out. False,
+// with a message, where what was received is wrong.
+bool measure_collectives(Job& job) {
+  for (const bench::CrowdWay& way : bench::crowd_ways()) {
+    if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;
+    for (const std::size_t asked : way.most == 0 ? std::vector<std::size_t>{0} : job.sizes) {
+      const std::size_t bytes = bench::crowd_bytes(way, asked, job.processes);
+      if (bytes < way.least || bytes > way.most) continue;
+      const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{8} << 20) / (bytes + 1), 20, 400));
+      bool wrong = false;
+      job.add(way.label, bytes, 5, 100e3, [&] {
+        const double found = bench::crowd_us(way, bytes, job.processes, job.cores, rounds);
+        wrong = wrong || found < 0;
+        return found;
+      });
+      if (!wrong) continue;
+      std::fprintf(stderr, "host_limits: %s of %zu bytes, %d processes: what was received is wrong\n", way.label, bytes,
+                   job.processes);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool parse_collectives(const std::string& text, std::vector<std::string>& collectives) {
+  collectives = bench::split(text);
+  return !collectives.empty() && std::all_of(collectives.begin(), collectives.end(), [](const std::string& name) {
+    const auto ways = bench::crowd_ways();
+    return std::any_of(ways.begin(), ways.end(), [&](const bench::CrowdWay& way) { return name == way.operation; });
+  });
+}
+
+bench::OptionTable option_table(Job& job) {
+  bench::OptionTable table;
+  table.add("--sizes", "A,B,...", "of messages and copies (8 to 4M)",
+            [&job](const std::string& v) { return bench::parse_size_list(v, job.sizes); });
+  table.add("--samples", "N", "at most, for each figure (1000)",
+            [&job](const std::string& v) { return bench::parse_positive(v, job.samples); });
+  table.add("--turns", "", "messages in pieces, gathering by reading and broadcasts, too",
+            [&job](const std::string&) { return job.turns = true; });
+  table.add("--collectives", "LIST", "these instead: barrier, bcast, allreduce, allgather, alltoall",
+            [&job](const std::string& v) { return parse_collectives(v, job.collectives); });
+  table.add("--processes", "N", "of the collectives; more than cores share them (2)",
+            [&job](const std::string& v) { return bench::parse_positive(v, job.processes) && job.processes >= 2; });
+  table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
+            [&job](const std::string& v) { return !(job.json = v).empty(); });
+  return table;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
-  std::string json, message;
-  int samples = 1000;
-  bool turns = false;
-  bench::OptionTable table;
-  table.add("--sizes", "A,B,...", "of messages and copies (8 to 4M)",
-            [&](const std::string& v) { return bench::parse_size_list(v, sizes); });
-  table.add("--samples", "N", "at most, for each figure (1000)",
-            [&](const std::string& v) { return bench::parse_positive(v, samples); });
-  table.add("--turns", "", "messages in pieces, gathering by reading and broadcasts, too",
-            [&](const std::string&) { return turns = true; });
-  table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
-            [&](const std::string& v) { return !(json = v).empty(); });
+  Job job;
+  std::string message;
+  const bench::OptionTable table = option_table(job);
   const bench::ParseResult parsed = table.parse(argc, argv, message);
   if (parsed != bench::ParseResult::kRun) {
     std::fprintf(parsed == bench::ParseResult::kHelp ? stdout : stderr, "%s%susage: host_limits [options]\n%s",
                  message.c_str(), message.empty() ? "" : "\n", table.help().c_str());
     return parsed == bench::ParseResult::kHelp ? 0 : 2;
   }
-  bench::Report report;
-  report.name = "host_limits";
-  report.unit = "us";
-  report.library = "none";
-  report.ranks = 1;
-  report.memory[0] = report.memory[1] = "host";
-  const auto add = [&](const char* label, std::size_t bytes, const bench::Statistics& times) {
-    bench::Row row{label, bytes, 1, times, {{"MB/s", static_cast<double>(bytes) / times.median}}};
-    if (json != "-") print_row(row, report.rows.empty());
-    report.rows.push_back(std::move(row));
-  };
-  const bench::Effort effort{std::min(samples, 20), samples, 50e3};
-  const std::vector<int> cores = bench::allowed_cores();
-  if (cores.size() >= 2) {
-    bench::bind_to(cores[0]);
-    constexpr unsigned kRounds = 2000;
-    const auto exchange = [&](std::size_t bytes) {
-      return bench::sample(bench::Effort{std::min(samples, 5), samples, 20e3},
-                           [&] { return exchange_us(bytes, cores[1], kRounds); });
-    };
-    add("cache line", 64, exchange(0));
-    for (const std::size_t bytes : sizes) {
-      if (bytes > 0 && bytes <= kLargestExchange) add("exchange", bytes, exchange(bytes));
-    }
-    if (turns) {
-      const auto figure = [&](const char* label, std::size_t bytes, auto once) {
-        add(label, bytes, bench::sample(bench::Effort{std::min(samples, 15), samples, 60e3}, once));
-      };
-      for (const std::size_t bytes : sizes) {
-        if (bytes == 0) continue;
-        const auto rounds =
-            static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{16} << 20) / bytes, 64, kRounds));
-        const int other = cores[1];
-        const auto broadcast = [&](bench::Broadcast how) { return bench::broadcast_us(bytes, how, other, rounds); };
-        figure("bcast, memory", bytes, [&] { return broadcast(bench::Broadcast::kThroughMemory); });
-        if (bytes < kShortestInTurns) continue;
-        figure("bcast, reading", bytes, [&] { return broadcast(bench::Broadcast::kByReading); });
-        figure("pieces, 32 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
-        figure("pieces, 512 KiB", bytes, [&] { return bench::in_pieces_us(bytes, 524288, other, rounds); });
-        figure("read block", bytes, [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
-        figure("read, copy own", bytes, [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
-      }
-    }
+  job.report.name = "host_limits";
+  job.report.unit = "us";
+  job.report.library = "none";
+  job.report.ranks = job.collectives.empty() ? 1 : job.processes;
+  job.report.memory[0] = job.report.memory[1] = "host";
+  if (!job.collectives.empty()) {
+    if (!measure_collectives(job)) return 1;
+  } else {
+    if (job.cores.size() >= 2) measure_messages(job);
+    measure_copies(job);
   }
-  for (const std::size_t bytes : sizes) {
-    if (bytes > 0) add("memcpy", bytes, copy_us(bytes, effort));
-  }
-  if (!json.empty() && !write_json(report, json)) {
-    std::fprintf(stderr, "host_limits: cannot write %s\n", json.c_str());
+  if (!job.json.empty() && !write_json(job.report, job.json)) {
+    std::fprintf(stderr, "host_limits: cannot write %s\n", job.json.c_str());
     return 1;
   }
   return 0;

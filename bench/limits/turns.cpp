@@ -1,9 +1,7 @@
 #include "limits/turns.hpp"
 
-#include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sched.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "limits/clock.hpp"
 #include "limits/cores.hpp"
+#include "limits/processes.hpp"
 
 namespace bench {
 namespace {
@@ -22,15 +21,6 @@ namespace {
 constexpr std::size_t kPiece = 3072;
 constexpr std::size_t kAsked = 4096;  // lines that a writer asks for ahead of its turn
 constexpr std::size_t kLine = 64;
-
-struct alignas(128) Flag {
-  std::atomic<std::uint64_t> value{0};
-  void wait(std::uint64_t wanted) const {
-    while (value.load(std::memory_order_acquire) < wanted) {
-    }
-  }
-  void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
-};
 
 class Way {
  public:
@@ -77,14 +67,13 @@ struct Told {
   Flag here[2];
   Flag through[2];
   std::atomic<bool> failed{false};
-  std::atomic<double> result{0};  // of the process that was made
+  pid_t ids[2];  // told by the first flag that each raises
 };
 
 // One of the two processes. Both have their buffers at the same addresses.
 struct Side {
   Told& told;
   int me;
-  pid_t other;
   std::byte* send;
   std::byte* receive;  // two blocks
   std::byte* room;     // shared
@@ -99,7 +88,8 @@ struct Side {
   }
   void read(std::byte* to) const {
     const iovec local{to, bytes}, remote{send, bytes};
-    if (process_vm_readv(other, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes)) told.failed = true;
+    if (process_vm_readv(told.ids[others()], &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes))
+      told.failed = true;
   }
   void gather(std::uint64_t round, bool copies) const {
     told.here[own()].tell(round);
@@ -138,49 +128,24 @@ struct Side {
   static constexpr std::size_t kRoom = std::size_t{512} << 10;
 };
 
-std::byte* mapped(std::size_t bytes, int sharing) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-}
-
-// What `work(side)` returns on each of two processes, the second one made for it and bound to another core: the larger.
-// 0 where something failed.
+// What `work(side)` returns on each of two processes, the second one bound to another core: the larger. 0 where
+// something failed.
 template <class Work>
 double on_two_processes(std::size_t bytes, int other_core, Work work) {
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  const std::size_t room_bytes = Side::kRoom + 2 * Side::kFlagBytes + bytes;
-  std::byte* const shared = mapped(sizeof(Told), MAP_SHARED);
-  std::byte* const room = mapped(room_bytes, MAP_SHARED);
-  std::byte* const send = mapped(bytes, MAP_PRIVATE);
-  std::byte* const receive = mapped(2 * bytes, MAP_PRIVATE);
-  double result = 0;
-  if (shared != nullptr && room != nullptr && send != nullptr && receive != nullptr) {
-    Told& told = *new (shared) Told;
-    const pid_t first = getpid();
-    const pid_t child = fork();
-    if (child >= 0) {
-      const bool is_child = child == 0;
-      if (is_child) {
-        bind_to(other_core);
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-      }
-      const Side side{told, is_child ? 1 : 0, is_child ? first : child, send, receive, room, bytes};
-      std::memset(send, 1, bytes);
-      std::memset(receive, 0, 2 * bytes);
-      result = work(side);
-      if (is_child) {
-        told.result = result;
-        _exit(0);
-      }
-      waitpid(child, nullptr, 0);
-      result = told.failed ? 0 : std::max<double>(result, told.result);
-    }
-  }
-  if (shared != nullptr) munmap(shared, sizeof(Told));
-  if (room != nullptr) munmap(room, room_bytes);
-  if (send != nullptr) munmap(send, bytes);
-  if (receive != nullptr) munmap(receive, 2 * bytes);
-  return result;
+  using Kind = Mapped::Kind;
+  const Mapped shared(sizeof(Told), Kind::kShared);
+  const Mapped room(Side::kRoom + 2 * Side::kFlagBytes + bytes, Kind::kShared);
+  const Mapped send(bytes, Kind::kOwn), receive(2 * bytes, Kind::kOwn);
+  if (!shared || !room || !send || !receive) return 0;
+  Told& told = *new (shared.data()) Told;
+  const double found = on_processes(2, {sched_getcpu(), other_core}, [&](int me) {
+    const Side side{told, me, send.data(), receive.data(), room.data(), bytes};
+    told.ids[me] = getpid();
+    std::memset(side.send, 1, bytes);
+    std::memset(side.receive, 0, 2 * bytes);
+    return work(side);
+  });
+  return told.failed ? 0 : found;
 }
 
 }  // namespace

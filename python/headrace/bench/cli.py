@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 from headrace.bench import gpu, libraries, plot, suite
-from headrace.bench.child import Failed, run_json
+from headrace.bench.bare import Bare
+from headrace.bench.child import Failed
 from headrace.bench.compare import Plan, Result, compare, markdown, pinning_warning
 from headrace.bench.libraries import Library
-from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs, locate
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
@@ -87,27 +87,6 @@ def _machine() -> str:
             f"load {os.getloadavg()[0]:.1f}")
 
 
-class _Bare:
-    """What two cores do without MPI, in the unit of a benchmark's table."""
-
-    def __init__(self, programs: Programs):
-        self.limits = Limits()
-        try:
-            self.limits.add(run_json([programs.find("host_limits")], 60))
-        except Failed as failed:
-            print(f"headrace bench: no bare limits: {failed}", file=sys.stderr)
-
-    def of(self, benchmark: str, bytes_: int) -> float | None:
-        copy = self.limits.microseconds("memcpy", bytes_) if bytes_ else None
-        if benchmark == "latency":
-            exchanged = self.limits.sizes("exchange")
-            if exchanged and bytes_ <= exchanged[-1]:
-                return self.limits.microseconds("exchange", bytes_)
-            line = self.limits.microseconds("cache line")
-            return max(line or 0, copy or 0) or None
-        return bytes_ / copy if benchmark == "bandwidth" and copy else None
-
-
 def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
     root = args.peers or libraries.cache() / "peers"
     found = []
@@ -135,7 +114,7 @@ def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
     return directories
 
 
-def _plots(directory: Path, results: list[Result], names: list[str], bare: _Bare) -> None:
+def _plots(directory: Path, results: list[Result], names: list[str], bare: Bare) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for result in results:
         if (sample := result.sample()) is None:
@@ -162,17 +141,15 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
                 ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())), args.touch)
-    bare = _Bare(ours)
+    bare = Bare(ours, args.ranks, args.sizes)
     lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
-    results = compare(args.chosen, chosen, directories, plan)
+    results = compare(args.chosen, chosen, directories, plan, bare)
     names = [library.name for library in chosen] + list(failures)
     for result in results:
         result.failures |= failures
-        touched = args.touch and result.benchmark.touches
-        comparable = result.benchmark.name in ("latency", "bandwidth") and bare.limits and not touched
-        limits = bare.of if comparable else None
-        lines.append(markdown(result, names, limits))
+        touched = args.touch and result.benchmark.touches  # the bare copies' data is not
+        lines.append(markdown(result, names, bare.of if bare.knows(result.benchmark) and not touched else None))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)
     text = "\n".join(lines)

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace.bench.bare import Bare
 from headrace.bench.child import Failed, run_json
 from headrace.bench.figure import number, size_text
 from headrace.bench.libraries import Library, cores
@@ -100,7 +101,7 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
 
 
 def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path],
-            plan: Plan) -> list[Result]:
+            plan: Plan, bare: Bare) -> list[Result]:
     """`programs`: the directory of each library's programs. A library that fails at one benchmark is left out of it."""
     results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
     progress = Progress(plan.runs * len(benchmarks) * len(libraries))
@@ -117,6 +118,7 @@ def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dic
                     result.failures[library.name] = str(failed)
                     continue
                 result.reports[library.name].append(report)
+            bare.measure(result.benchmark)
     progress.finish()
     return results
 
@@ -138,7 +140,7 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
     peers = [name for name in libraries if name != "headrace"]
     compared = "headrace" in libraries and bool(peers)
     own_limits = any(result.bare(key) for key in result.keys())
-    limited = bool(limits) or own_limits
+    limited = own_limits or (limits is not None and any(limits(result.benchmark.name, size) for _, size in result.keys()))
     columns = (["what"] if labels else []) + ["bytes", *libraries]
     columns += (["bare limit"] if limited else []) + (["headrace / best peer (spread)"] if compared else [])
     lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",

@@ -22,6 +22,9 @@ class Limits:
     def __bool__(self) -> bool:
         return bool(self._values)
 
+    def labels(self) -> list[str]:
+        return list(dict.fromkeys(name for name, _ in self._values))
+
     def sizes(self, label: str) -> list[int]:
         return sorted(size for name, size in self._values if name == label)
 

@@ -1,0 +1,87 @@
+// Work that several processes, made for it, do at once, and memory for it.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "limits/cores.hpp"
+
+namespace bench {
+
+// Zeroed memory that a process which is made later has at the same address: its own copy, or the same memory.
+class Mapped {
+ public:
+  enum class Kind { kOwn, kShared };
+  Mapped(std::size_t bytes, Kind kind)
+      : bytes_(bytes),
+        memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     (kind == Kind::kShared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0)) {}
+  ~Mapped() {
+    if (*this) munmap(memory_, bytes_);
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  explicit operator bool() const { return memory_ != MAP_FAILED; }
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(memory_); }
+
+ private:
+  const std::size_t bytes_;
+  void* const memory_;
+};
+
+// A word in a line of its own, on which others wait.
+struct alignas(128) Flag {
+  std::atomic<std::uint64_t> value{0};
+  [[nodiscard]] bool reached(std::uint64_t wanted) const { return value.load(std::memory_order_acquire) >= wanted; }
+  void wait(std::uint64_t wanted) const {
+    while (!reached(wanted)) {
+    }
+  }
+  void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
+};
+
+// The largest of what `work(me)` returns in `count` processes, this one being number 0 and each bound to the next of
+// `cores`, in turn. Each may read the others' memory. 0 where one of them could not be made, ended badly or returned
+// less than 0.
+template <class Work>
+double on_processes(int count, const std::vector<int>& cores, Work work) {
+  const auto core_of = [&](int me) { return cores[static_cast<std::size_t>(me) % cores.size()]; };
+  const Mapped results(static_cast<std::size_t>(count) * sizeof(double), Mapped::Kind::kShared);
+  if (!results) return 0;
+  double* const result = reinterpret_cast<double*>(results.data());
+  std::vector<pid_t> children;
+  const auto run = [&](int me) {
+    bind_to(core_of(me));
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    result[me] = -1;
+    result[me] = work(me);
+  };
+  for (int me = 1; me < count; ++me) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      run(me);
+      _exit(0);
+    }
+    if (child > 0) children.push_back(child);
+  }
+  const bool all = children.size() + 1 == static_cast<std::size_t>(count);
+  if (all) run(0);
+  for (const pid_t child : children) {
+    if (!all) kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  if (!all || std::any_of(result, result + count, [](double one) { return one < 0; })) return 0;
+  return *std::max_element(result, result + count);
+}
+
+}  // namespace bench

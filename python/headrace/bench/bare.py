@@ -1,0 +1,60 @@
+"""The bare limits beside the host benchmarks: what the machine does without MPI (host_limits), in a table's unit."""
+
+from __future__ import annotations
+
+import sys
+
+from headrace.bench.child import Failed, run_json
+from headrace.bench.limits import Limits
+from headrace.bench.programs import Programs
+from headrace.bench.suite import Benchmark
+
+# Those that host_limits does itself, each in all the ways that it knows.
+COLLECTIVES = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
+TIMEOUT = 60  # seconds
+
+
+class Bare:
+    """Measured in the rounds of the benchmark that they stand beside, so that the machine's load meets both alike."""
+
+    def __init__(self, programs: Programs, ranks: int, sizes: str | None):
+        self._programs, self._ranks, self._sizes = programs, ranks, sizes
+        self._limits: dict[str, Limits] = {}  # by benchmark
+        self._failed = False
+
+    def knows(self, benchmark: Benchmark) -> bool:
+        if benchmark.name in COLLECTIVES:
+            return self._ranks > 1
+        return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
+
+    def measure(self, benchmark: Benchmark) -> None:
+        """Once more. What cannot be measured is said once, and is no limit."""
+        if self._failed or not self.knows(benchmark):
+            return
+        arguments = ["--samples", "100"]
+        if benchmark.name in COLLECTIVES:
+            arguments = ["--samples", "5", "--collectives", benchmark.name, "--processes", str(self._ranks)]
+            arguments += ["--sizes", self._sizes or benchmark.sizes]
+        try:
+            report = run_json([self._programs.find("host_limits"), *arguments], TIMEOUT)
+        except Failed as failed:
+            self._failed = True
+            print(f"headrace bench: no bare limits: {failed}", file=sys.stderr)
+            return
+        self._limits.setdefault(benchmark.name, Limits()).add(report)
+
+    def of(self, benchmark: str, bytes_: int) -> float | None:
+        """The best that was measured without MPI. None: nothing was."""
+        limits = self._limits.get(benchmark)
+        if limits is None:
+            return None
+        if benchmark in COLLECTIVES:
+            times = [limits.microseconds(way, bytes_) for way in limits.labels() if bytes_ in limits.sizes(way)]
+            return min((time for time in times if time), default=None)
+        copy = limits.microseconds("memcpy", bytes_) if bytes_ else None
+        if benchmark == "bandwidth":
+            return bytes_ / copy if copy else None
+        exchanged = limits.sizes("exchange")
+        if exchanged and bytes_ <= exchanged[-1]:
+            return limits.microseconds("exchange", bytes_)
+        return max(limits.microseconds("cache line") or 0, copy or 0) or None
