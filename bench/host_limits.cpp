@@ -1,8 +1,8 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
-// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it), one way in
-// microseconds, and one memcpy between two buffers of each size. With --turns also longer messages in pieces, through
-// little and through much memory, an allgather by reading and a broadcast (limits/turns.hpp). With
-// --collectives instead operations of several processes (limits/crowd.hpp).
+// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B
+// on in pieces, limits/turns.hpp), one way in microseconds, and one memcpy between two buffers of each size. With
+// --turns also longer messages in pieces, through little and through much memory, an allgather by reading and a
+// broadcast. With --collectives instead operations of several processes (limits/crowd.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -22,7 +22,10 @@
 namespace {
 
 // Beyond it a message is better copied once.
-constexpr std::size_t kLargestExchange = 8192;
+constexpr std::size_t kLargestExchange = 16384;
+// Memory that messages in pieces wander through.
+constexpr std::size_t kRoom = 524288;
+constexpr std::size_t kShortestInPieces = 256;
 constexpr std::size_t kShortestInTurns = 4096;
 
 // A flag with the data right behind it, so that little data shares its line.
@@ -117,12 +120,13 @@ void measure_messages(Job& job) {
   constexpr unsigned kRounds = 2000;
   const int other = job.cores[1];
   bench::bind_to(job.cores[0]);
-  const auto exchange = [&](const char* label, std::size_t bytes, std::size_t data) {
-    job.add(label, bytes, 5, 20e3, [&] { return exchange_us(data, other, kRounds); });
-  };
-  exchange("cache line", 64, 0);
+  job.add("cache line", 64, 5, 20e3, [&] { return exchange_us(0, other, kRounds); });
   for (const std::size_t bytes : job.sizes) {
-    if (bytes > 0 && bytes <= kLargestExchange) exchange("exchange", bytes, bytes);
+    if (bytes == 0 || bytes > kLargestExchange) continue;
+    job.add("exchange", bytes, 5, 20e3, [&] {
+      return bytes < kShortestInPieces ? exchange_us(bytes, other, kRounds)
+                                       : bench::in_pieces_us(bytes, kRoom, other, kRounds / 4);
+    });
   }
   if (!job.turns) return;
   for (const std::size_t bytes : job.sizes) {
@@ -134,7 +138,7 @@ void measure_messages(Job& job) {
     if (bytes < kShortestInTurns) continue;
     figure("bcast, reading", [&] { return broadcast(bench::Broadcast::kByReading); });
     figure("pieces, 32 KiB", [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
-    figure("pieces, 512 KiB", [&] { return bench::in_pieces_us(bytes, 524288, other, rounds); });
+    figure("pieces, 512 KiB", [&] { return bench::in_pieces_us(bytes, kRoom, other, rounds); });
     figure("read block", [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
     figure("read, copy own", [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
   }

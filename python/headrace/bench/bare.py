@@ -31,10 +31,9 @@ class Bare:
         """Once more. What cannot be measured is said once, and is no limit."""
         if self._failed or not self.knows(benchmark):
             return
-        arguments = ["--samples", "100"]
+        arguments = ["--sizes", self._sizes or benchmark.sizes or "8", "--samples", "100"]
         if benchmark.name in COLLECTIVES:
-            arguments = ["--samples", "5", "--collectives", benchmark.name, "--processes", str(self._ranks)]
-            arguments += ["--sizes", self._sizes or benchmark.sizes]
+            arguments += ["--samples", "5", "--collectives", benchmark.name, "--processes", str(self._ranks)]
         try:
             report = run_json([self._programs.find("host_limits"), *arguments], TIMEOUT)
         except Failed as failed:
