@@ -57,7 +57,7 @@ bool Producer::send_long(const Header& header, const void* payload, std::size_t 
 void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept {
   constexpr std::size_t kMostPieces = (1U << (32 - kLapBits)) - 1;
   Cell& cell = memory_->cells[next_cell_ % kCells];
-  write_place(cell);
+  std::memcpy(cell.data, &reserved_, sizeof reserved_);
   const std::uint32_t lap = lap_of(next_cell_);
   const std::size_t pieces = std::min((bytes - 1) / kPiece, kMostPieces);
   for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -67,25 +67,22 @@ void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::si
   std::memcpy(slot + pieces * kPiece, payload + pieces * kPiece, bytes - pieces * kPiece);
 }
 
-void Producer::write_place(Cell& cell) const noexcept {
-  const Place place{reserved_at_, reserved_at_ % payload_bytes_};
-  std::memcpy(cell.data, &place, sizeof place);
-}
-
 std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  reserved_at_ = find_room(bytes);
-  return reserved_at_ == kNone ? nullptr : memory_->payload() + reserved_at_ % payload_bytes_;
+  const std::uint64_t at = find_room(bytes);
+  if (at == kNone) return nullptr;
+  reserved_ = {at, at % payload_bytes_};
+  return memory_->payload() + reserved_.where;
 }
 
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
-    write_place(cell);
-    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_at_ % payload_bytes_, reserved_bytes_);
-    next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
+    std::memcpy(cell.data, &reserved_, sizeof reserved_);
+    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
+    next_byte_ = reserved_.at + round_up(reserved_bytes_, kLine);
   }
   publish(next_cell_, header, reserved_bytes_);
 }

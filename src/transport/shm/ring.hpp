@@ -152,8 +152,6 @@ class Producer {
   }
   void prepare(std::size_t bytes) noexcept;
   [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
-  // Into the cell of the last reservation.
-  void write_place(Cell& cell) const noexcept;
   void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
   // Of any length, from the start.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
@@ -172,7 +170,7 @@ class Producer {
   std::uint64_t next_byte_ = 0;
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
-  std::uint64_t reserved_at_ = 0;
+  Place reserved_{};                  // when longer than a cell
   std::uint32_t reserved_bytes_ = 0;
 };
 
