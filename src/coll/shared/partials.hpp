@@ -21,7 +21,7 @@ namespace hr::coll::shared {
 
 // The bytes of a room that one partial of a vector takes.
 [[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
-  return (span + kLine - 1) / kLine * kLine;
+  return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 // There are flags for partials up to `last`, and room for as many as that at a time.

@@ -22,7 +22,7 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
 }
 
 std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
-  const std::size_t room = round_up(bytes, kLine);
+  const std::size_t room = round_up(bytes, kCacheLine);
   if (settles_) [[unlikely]] {
     bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
     if (bytes_consumed_ != next_byte_) return kNone;
@@ -82,7 +82,7 @@ void Producer::commit(const Header& header) noexcept {
   if (reserved_bytes_ > kInlineBytes) {
     std::memcpy(cell.data, &reserved_, sizeof reserved_);
     if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
-    next_byte_ = reserved_.at + round_up(reserved_bytes_, kLine);
+    next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
   }
   publish(next_cell_, header, reserved_bytes_);
 }
@@ -92,7 +92,7 @@ void Producer::prepare(std::size_t bytes) noexcept {
   bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
   take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
   if (bytes <= kInlineBytes) return;
-  const std::uint64_t where = place(next_byte_, round_up(bytes, kLine), payload_bytes_) % payload_bytes_;
+  const std::uint64_t where = place(next_byte_, round_up(bytes, kCacheLine), payload_bytes_) % payload_bytes_;
   if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 
@@ -102,7 +102,7 @@ void Consumer::take_long(int from, Deliver deliver) {
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
   deliver(from, cell.header, memory_->payload() + place.where, bytes);
-  memory_->bytes_consumed.store(place.at + round_up(bytes, kLine), std::memory_order_release);
+  memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
   fetched_pieces_ = 0;
 }
 
@@ -117,7 +117,8 @@ bool Consumer::follow_pieces() noexcept {
     if (sequence == lap_) return true;
     const std::uint32_t pieces = sequence >> kLapBits;
     if (pieces == fetched_pieces_) continue;
-    for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kLine) __builtin_prefetch(payload + at);
+    for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kCacheLine)
+      __builtin_prefetch(payload + at);
     fetched_pieces_ = pieces;
     look = 0;
   }
