@@ -6,13 +6,12 @@
 namespace hr::coll {
 namespace {
 
-Status read(const Call& call) { return shared::read_blocks(call, 0); }
-
 Task run(const Call& call) {
   const Count count = call.recv.count(0);
   const View own = call.in_place ? slice(call.recv.all(), call.rank() * count, count) : call.send.all();
-  return shared::read_or_else(
-      call, {.own = {shared::readable_address(own), 0, own.packed}, .read = &read, .otherwise = allgather_slots});
+  return shared::read_or_else(call, {.own = {shared::readable_address(own), 0, own.packed},
+                                     .read = &shared::read_blocks,
+                                     .otherwise = allgather_slots});
 }
 
 }  // namespace

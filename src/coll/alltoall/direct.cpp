@@ -8,12 +8,11 @@ namespace {
 
 bool probe(const Query& query) noexcept { return shared::can_read(query) && !query.in_place; }
 
-Status read(const Call& call) { return shared::read_blocks(call, call.rank()); }
-
 Task run(const Call& call) {
   return shared::read_or_else(call, {.own = {shared::readable_address(call.send.all()), 0, call.send.bytes(0)},
-                                     .read = &read,
-                                     .otherwise = alltoall_slots});
+                                     .read = &shared::read_blocks,
+                                     .otherwise = alltoall_slots,
+                                     .block = call.rank()});
 }
 
 }  // namespace

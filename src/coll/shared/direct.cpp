@@ -41,7 +41,6 @@ Status read_from(const Call& call, int rank, std::uint64_t address, const View& 
 }
 
 Status read_blocks(const Call& call, int block) {
-  HR_TRY(copy_block(call.send, block, call.recv, call.rank()));
   for (int step = 1; step < call.size(); ++step) {
     const int from = (call.rank() + step) % call.size();
     const Exposed exposed = exposed_by(call, from);
@@ -93,19 +92,21 @@ Task read_or_else(const Call& call, ByReading how) {
   CellFree free{call};
   HR_CO_UNTIL(call, free);
   if (!how.from_root || call.is_root()) expose(call, how.own);
+  Status status = copy_block(call.send, how.block, call.recv, call.rank());  // while others arrive
   CellsArrived arrived = how.from_root ? CellsArrived{call, call.root, call.root + 1} : others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   if (!how.from_root) call.area->seen_everybody(call.ticket);
   bool done = how.from_root ? exposed_by(call, call.root).send != 0 : all_readable(call, false);
   if (done) {
     const Steps steps(call);
-    Task concluding = conclude(call, steps, &Control::consumed, how.read(call), &done);
+    if (status.ok()) status = how.read(call, how.block);
+    Task concluding = conclude(call, steps, &Control::consumed, status, &done);
     HR_CO_TRY(co_await concluding);
   }
   if (done) co_return kOk;
   Task other = how.otherwise.run(call);
-  const Status status = co_await other;
-  co_return status;
+  const Status slots = co_await other;
+  co_return slots;
 }
 
 }  // namespace hr::coll::shared

@@ -52,7 +52,7 @@ void expose(const Call& call, const Exposed& own);
 
 // Reads to.packed bytes at an address in another process into a view of any kind.
 [[nodiscard]] Status read_from(const Call& call, int rank, std::uint64_t address, const View& to);
-// Fills call.recv: from every process block `block` of what it has exposed, this one's own from call.send.
+// From every other process, block `block` of what it has exposed.
 // Errors: MPI_ERR_TRUNCATE when a block is not as long as this process's.
 [[nodiscard]] Status read_blocks(const Call& call, int block);
 
@@ -61,12 +61,13 @@ void expose(const Call& call, const Exposed& own);
 [[nodiscard]] Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status status,
                             bool* everywhere);
 
-// An operation that reads once.
+// An operation that reads once. This process's own block goes from call.send to call.recv while others arrive.
 struct ByReading {
-  Exposed own;                       // what others may read of this process
-  Status (*read)(const Call& call);  // all that this process needs; those that it reads from have exposed theirs
-  const Algorithm& otherwise;        // what all do where somebody cannot be read
-  bool from_root = false;            // only the root's is read
+  Exposed own;                                  // what others may read of this process
+  Status (*read)(const Call& call, int block);  // what it needs of others, which have exposed theirs
+  const Algorithm& otherwise;                   // what all do where somebody cannot be read
+  int block = 0;                                // of what each exposes, the one for this process
+  bool from_root = false;                       // only the root's is read
 };
 [[nodiscard]] Task read_or_else(const Call& call, ByReading how);
 
