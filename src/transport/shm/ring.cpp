@@ -57,7 +57,7 @@ bool Producer::send_long(const Header& header, const void* payload, std::size_t 
 void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept {
   constexpr std::size_t kMostPieces = (1U << (32 - kLapBits)) - 1;
   Cell& cell = memory_->cells[next_cell_ % kCells];
-  std::memcpy(cell.data, &reserved_, sizeof reserved_);
+  write_place(cell);
   const std::uint32_t lap = lap_of(next_cell_);
   const std::size_t pieces = std::min((bytes - 1) / kPiece, kMostPieces);
   for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -65,6 +65,11 @@ void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::si
     cell.sequence.store(lap | static_cast<std::uint32_t>(piece + 1) << kLapBits, std::memory_order_release);
   }
   std::memcpy(slot + pieces * kPiece, payload + pieces * kPiece, bytes - pieces * kPiece);
+}
+
+void Producer::write_place(Cell& cell) const noexcept {
+  const Place place{apart(reserved_.at), apart(reserved_.where)};
+  std::memcpy(cell.data, &place, sizeof place);
 }
 
 std::byte* Producer::reserve(std::size_t bytes) noexcept {
@@ -80,7 +85,7 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
-    std::memcpy(cell.data, &reserved_, sizeof reserved_);
+    write_place(cell);
     if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
     next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
   }

@@ -151,6 +151,8 @@ class Producer {
   }
   void prepare(std::size_t bytes) noexcept;
   [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
+  // Into the cell of the last reservation.
+  void write_place(Cell& cell) const noexcept;
   void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
   // Of any length, from the start.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
