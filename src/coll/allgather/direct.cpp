@@ -6,56 +6,16 @@
 namespace hr::coll {
 namespace {
 
-Status read_blocks(const Call& call) {
-  const int size = call.size();
-  const int rank = call.rank();
-  for (int step = 1; step < size; ++step) {
-    const int from = (rank + step) % size;
-    const shared::Exposed exposed = shared::exposed_by(call, from);
-    View block;
-    HR_TRY(call.recv.block(from, &block));
-    if (exposed.bytes != block.packed) {
-      return fail(Errc::kTruncate, "rank %d sends %llu bytes where this process expects %zu", from,
-                  static_cast<unsigned long long>(exposed.bytes), block.packed);
-    }
-    HR_TRY(shared::read_from(call, from, exposed.send, block));
-  }
-  return kOk;
-}
-
 Task run(const Call& call) {
-  View block;
-  if (call.in_place) {
-    HR_CO_TRY(call.recv.block(call.rank(), &block));
-  } else {
-    HR_CO_TRY(call.send.block(0, &block));
-  }
-  shared::CellFree free{call};
-  HR_CO_UNTIL(call, free);
-  shared::expose(call, {shared::readable_address(block), 0, block.packed});
-  HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
-  shared::CellsArrived arrived = shared::others_arrived(call);
-  HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
-  bool done = shared::all_readable(call, false);
-  if (done) {
-    const shared::Steps steps(call);
-    Task concluding = shared::conclude(call, steps, &shared::Control::consumed, read_blocks(call), &done);
-    HR_CO_TRY(co_await concluding);
-  }
-  if (done) co_return kOk;
-  Task slots = allgather_slots.run(call);
-  const Status status = co_await slots;
-  co_return status;
+  const Count count = call.recv.count(0);
+  const View own = call.in_place ? slice(call.recv.all(), call.rank() * count, count) : call.send.all();
+  return shared::read_or_else(call, {.own = {shared::readable_address(own), 0, own.packed},
+                                     .read = &shared::read_blocks,
+                                     .otherwise = allgather_slots});
 }
 
 }  // namespace
 
-const Algorithm allgather_direct = {.name = "direct",
-                                    .operations = serves(Operation::kAllgather),
-                                    .probe = &shared::can_read,
-                                    .run = &run,
-                                    .needs = Sharing::kSlots,
-                                    .reads = true};
+const Algorithm allgather_direct = shared::direct(Operation::kAllgather, &run);
 
 }  // namespace hr::coll

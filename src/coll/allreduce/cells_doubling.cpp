@@ -31,7 +31,7 @@ Task wait_for_result(const Call& call, const Doubling& doubling, const shared::P
   shared::PartialThere there{call, other, last_step(doubling, other)};
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;
-  HR_CO_TRY(partials.find(other, last_step(doubling, other), &result));
+  HR_CO_TRY(partials.find(there, &result));
   call.area->seen_everybody(call.ticket);
   co_return partials.copy(result, call.recv.all().address);
 }
@@ -54,7 +54,7 @@ Task run(const Call& call) {
   if (rank < doubling.paired) {
     shared::PartialThere there{call, rank - 1, 0};
     HR_CO_UNTIL(call, there);
-    HR_CO_TRY(partials.find(rank - 1, 0, &other));
+    HR_CO_TRY(partials.find(there, &other));
     HR_CO_TRY(partials.combine(other, partials.own(0), partials.own(1)));
     partials.publish(1);
   }
@@ -62,10 +62,9 @@ Task run(const Call& call) {
   int step = first_step(doubling, rank);
   for (int bit = 1; bit < doubling.power; bit *= 2, ++step) {
     const int partner = doubling.rank_at(position ^ bit);
-    const int there_step = first_step(doubling, partner) + step - first_step(doubling, rank);
-    shared::PartialThere there{call, partner, there_step};
+    shared::PartialThere there{call, partner, first_step(doubling, partner) + step - first_step(doubling, rank)};
     HR_CO_UNTIL(call, there);
-    HR_CO_TRY(partials.find(partner, there_step, &other));
+    HR_CO_TRY(partials.find(there, &other));
     const bool last = 2 * bit == doubling.power;
     std::byte* const mine = partials.own(step);
     std::byte* const to = last && rank >= doubling.paired ? result : partials.own(step + 1);

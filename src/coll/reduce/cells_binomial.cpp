@@ -38,12 +38,10 @@ Task run(const Call& call) {
   int step = 0;
   for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) {
     if (relative + bit >= size) continue;
-    const int child = (rank + bit) % size;
-    const int child_step = combinations(relative + bit, size);
-    shared::PartialThere there{call, child, child_step};
+    shared::PartialThere there{call, (rank + bit) % size, combinations(relative + bit, size)};
     HR_CO_UNTIL(call, there);
     std::byte* other = nullptr;
-    HR_CO_TRY(partials.find(child, child_step, &other));
+    HR_CO_TRY(partials.find(there, &other));
     const bool is_result = step + 1 == combined && relative == 0 && call.is_root();
     std::byte* const to = is_result ? call.recv.all().address : partials.own(step + 1);
     HR_CO_TRY(partials.combine(partials.own(step), other, to));
@@ -54,11 +52,10 @@ Task run(const Call& call) {
   if (!call.is_root() || relative == 0) co_return kOk;
 
   // The operation is not commutative: rank 0 has the result.
-  const int last = combinations(0, size);
-  shared::PartialThere there{call, top, last};
+  shared::PartialThere there{call, top, combinations(0, size)};
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;
-  HR_CO_TRY(partials.find(top, last, &result));
+  HR_CO_TRY(partials.find(there, &result));
   co_return partials.copy(result, call.recv.all().address);
 }
 

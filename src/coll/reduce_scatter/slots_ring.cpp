@@ -44,21 +44,20 @@ Task run(const Call& call) {
     return typed_view(rounds.slot(part, round), piece(part, round).count, *vector.type);
   };
   const int next = (rank + 1) % size;
+  std::uint64_t steps = 0;
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
-    const std::uint64_t base = round * static_cast<std::uint64_t>(size);
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
     HR_CO_TRY(shared::copy_in(piece(rank, round), combined(rank, round)));
-    rounds.wrote(base + 1);
-    for (int distance = 1; distance < size; ++distance) {
-      const int part = (rank + distance) % size;
-      shared::StepReached before = rounds.written(next, base + static_cast<std::uint64_t>(distance));
+    rounds.wrote(++steps);
+    for (int part = next; part != rank; part = (part + 1) % size) {
+      shared::StepReached before = rounds.written(next, steps);
       HR_CO_UNTIL(call, before);
       const View own = piece(part, round);
       if (own.count > 0) HR_CO_TRY(combine(call, own, combined(part, round)));
-      rounds.wrote(base + static_cast<std::uint64_t>(distance) + 1);
+      rounds.wrote(++steps);
     }
-    shared::StepReached complete = rounds.written(next, base + static_cast<std::uint64_t>(size));
+    shared::StepReached complete = rounds.written(next, steps);
     HR_CO_UNTIL(call, complete);
     const View from = combined(rank, round);
     HR_CO_TRY(layout::copy(from, slice(mine, std::min(static_cast<Count>(round) * elements, mine.count), from.count)));

@@ -35,6 +35,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/cache_lines.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
 #include "coll/shared/reading_turns.hpp"
@@ -48,8 +49,7 @@ class Members;
 
 namespace hr::coll::shared {
 
-inline constexpr std::size_t kLine = 64;
-inline constexpr std::size_t kPair = 128;  // lines come in pairs: the neighbour is fetched along
+inline constexpr std::size_t kPair = 2 * kCacheLine;  // lines come in pairs: the neighbour is fetched along
 inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
@@ -57,7 +57,7 @@ inline constexpr int kPartials = 7;
 inline constexpr std::uint64_t kSlots = 8;  // at most
 inline constexpr std::uint64_t kSlotsCrowded = 4;
 
-struct alignas(kLine) Line {
+struct alignas(kCacheLine) Line {
   std::atomic<std::uint64_t> sequence;  // ticket + 1 of the operation that the data belongs to
   std::uint64_t bytes;
   std::byte data[kInlineBytes];  // up to this much data lies here, more in the cell's room

@@ -40,6 +40,21 @@ Status read_from(const Call& call, int rank, std::uint64_t address, const View& 
   return kOk;
 }
 
+Status read_blocks(const Call& call, int block) {
+  for (int step = 1; step < call.size(); ++step) {
+    const int from = (call.rank() + step) % call.size();
+    const Exposed exposed = exposed_by(call, from);
+    View to;
+    HR_TRY(call.recv.block(from, &to));
+    if (exposed.bytes != to.packed) {
+      return fail(Errc::kTruncate, "rank %d sends %llu bytes where this process expects %zu", from,
+                  static_cast<unsigned long long>(exposed.bytes), to.packed);
+    }
+    HR_TRY(read_from(call, from, exposed.send + exposed.bytes * static_cast<std::uint64_t>(block), to));
+  }
+  return kOk;
+}
+
 namespace {
 
 // What a process says of its reading.
@@ -71,6 +86,27 @@ Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status
   if (refused) static_cast<void>(take_detail());
   if (*everywhere && word == &Control::consumed) add(Statistic::coll_read);
   co_return refused ? kOk : status;
+}
+
+Task read_or_else(const Call& call, ByReading how) {
+  CellFree free{call};
+  HR_CO_UNTIL(call, free);
+  if (!how.from_root || call.is_root()) expose(call, how.own);
+  Status status = copy_block(call.send, how.block, call.recv, call.rank());  // while others arrive
+  CellsArrived arrived = how.from_root ? CellsArrived{call, call.root, call.root + 1} : others_arrived(call);
+  HR_CO_UNTIL(call, arrived);
+  if (!how.from_root) call.area->seen_everybody(call.ticket);
+  bool done = how.from_root ? exposed_by(call, call.root).send != 0 : all_readable(call, false);
+  if (done) {
+    const Steps steps(call);
+    if (status.ok()) status = how.read(call, how.block);
+    Task concluding = conclude(call, steps, &Control::consumed, status, &done);
+    HR_CO_TRY(co_await concluding);
+  }
+  if (done) co_return kOk;
+  Task other = how.otherwise.run(call);
+  const Status slots = co_await other;
+  co_return slots;
 }
 
 }  // namespace hr::coll::shared

@@ -5,6 +5,9 @@
 // readable and not be; so everybody says how its reading went (conclude()), and if it failed anywhere all go through
 // slots after all. Where that may be worth it, rows say by Query::reading; where it is, in this program, is found out
 // by doing (reading_turns.hpp).
+//
+// An operation's file says what it exposes and what it reads, and leaves the rest to read_or_else(); reductions, which
+// read twice, to reduce_by_reading() (reduce_direct.hpp).
 #pragma once
 
 #include "coll/messages.hpp"
@@ -16,6 +19,17 @@ namespace hr::coll::shared {
 // Slots are the way out, so they must be there.
 [[nodiscard]] constexpr bool can_read(const Query& query) noexcept {
   return has_slots(query) && query.reading >= Reading::kPossible;
+}
+
+// The record of an operation's algorithm of this kind.
+[[nodiscard]] constexpr Algorithm direct(Operation operation, Task (*run)(const Call&),
+                                         bool (*probe)(const Query&) noexcept = &can_read) noexcept {
+  return {.name = "direct",
+          .operations = serves(operation),
+          .probe = probe,
+          .run = run,
+          .needs = Sharing::kSlots,
+          .reads = true};
 }
 
 struct Exposed {
@@ -38,10 +52,23 @@ void expose(const Call& call, const Exposed& own);
 
 // Reads to.packed bytes at an address in another process into a view of any kind.
 [[nodiscard]] Status read_from(const Call& call, int rank, std::uint64_t address, const View& to);
+// From every other process, block `block` of what it has exposed.
+// Errors: MPI_ERR_TRUNCATE when a block is not as long as this process's.
+[[nodiscard]] Status read_blocks(const Call& call, int block);
 
 // How reading went: told to all with step 1 of `word`; *everywhere is true when nobody's failed. Nobody reads from this
 // process for that step any more then. An error that is not the system's refusal to read is returned.
 [[nodiscard]] Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status status,
                             bool* everywhere);
+
+// An operation that reads once. This process's own block goes from call.send to call.recv while others arrive.
+struct ByReading {
+  Exposed own;                                  // what others may read of this process
+  Status (*read)(const Call& call, int block);  // what it needs of others, which have exposed theirs
+  const Algorithm& otherwise;                   // what all do where somebody cannot be read
+  int block = 0;                                // of what each exposes, the one for this process
+  bool from_root = false;                       // only the root's is read
+};
+[[nodiscard]] Task read_or_else(const Call& call, ByReading how);
 
 }  // namespace hr::coll::shared

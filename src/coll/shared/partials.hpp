@@ -21,7 +21,7 @@ namespace hr::coll::shared {
 
 // The bytes of a room that one partial of a vector takes.
 [[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
-  return (span + kLine - 1) / kLine * kLine;
+  return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 // There are flags for partials up to `last`, and room for as many as that at a time.
@@ -79,14 +79,14 @@ class Partials {
     publish_step(call_, step, bytes_);
   }
 
-  // Those of a member, which are there.
+  // A member's.
   // Errors: MPI_ERR_TRUNCATE when its vector is not as long as this process's.
-  [[nodiscard]] Status find(int rank, int step, std::byte** origin) const {
-    Cell& cell = cell_of(call_, rank);
-    const std::uint64_t bytes = cell.line(step).bytes;
+  [[nodiscard]] Status find(const PartialThere& there, std::byte** origin) const {
+    Cell& cell = cell_of(call_, there.rank);
+    const std::uint64_t bytes = cell.line(there.step).bytes;
     if (bytes != bytes_) [[unlikely]]
-      return wrong_length(call_, rank, bytes, bytes_);
-    *origin = in_cell(cell, step);
+      return wrong_length(call_, there.rank, bytes, bytes_);
+    *origin = in_cell(cell, there.step);
     return kOk;
   }
   // to = left op right, all of them origins; `to` is neither.

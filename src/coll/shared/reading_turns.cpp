@@ -34,26 +34,26 @@ ReadingTurns::Kind& ReadingTurns::kind_of(Operation operation, std::size_t bytes
 
 bool ReadingTurns::reads(Operation operation, std::size_t bytes, std::uint64_t ticket, std::uint64_t now) {
   Kind& kind = kind_of(operation, bytes);
-  if (std::exchange(kind.next, ticket + 1) == ticket + 1) return kind.answer;
+  if (std::exchange(kind.next, ticket + 1) != ticket + 1) begin_turn(kind, now);
+  const std::uint64_t position = kind.position - 1;
+  return position <= last_of(kind.length) ? position >= turns_of(kind.length) : kind.reads;
+}
+
+void ReadingTurns::begin_turn(Kind& kind, std::uint64_t now) {
   if (kind.position == kind.again) {
     kind.position = 0;
     kind.again *= 4;
   }
   const std::uint64_t position = kind.position++;
-  if (position <= last_of(kind.length)) {
-    const std::uint64_t began = std::exchange(kind.began, now);
-    if (position == 0) {
-      kind.reads = kind.decided = false;
-      kind.least[false] = kind.least[true] = kUnknown;
-    } else {
-      std::uint64_t& least = kind.least[position > turns_of(kind.length)];
-      least = std::min(least, now - began);
-    }
-    kind.answer = position >= turns_of(kind.length);
+  if (position > last_of(kind.length)) return;
+  const std::uint64_t began = std::exchange(kind.began, now);
+  if (position == 0) {
+    kind.reads = kind.decided = false;
+    kind.least[false] = kind.least[true] = kUnknown;
   } else {
-    kind.answer = kind.reads;
+    std::uint64_t& least = kind.least[position > turns_of(kind.length)];
+    least = std::min(least, now - began);
   }
-  return kind.answer;
 }
 
 bool ReadingTurns::votes(Operation operation, std::size_t bytes) {

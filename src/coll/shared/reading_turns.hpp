@@ -45,10 +45,10 @@ class ReadingTurns {
     std::uint64_t least[2] = {};  // ticks of a turn: without reading, by reading
     bool reads = false;           // what was decided
     bool decided = false;         // in these trials
-    bool answer = false;          // to the last operation
   };
 
   Kind& kind_of(Operation operation, std::size_t bytes);
+  static void begin_turn(Kind& kind, std::uint64_t now);
 
   std::vector<Kind> kinds_;  // those that came up
 };

@@ -1,5 +1,6 @@
 // Reductions of long vectors by reading: every process combines its part of everybody's vector, read piece by piece
-// into memory that stays in its cache. Operands in the order of ring_reduce().
+// into memory that stays in its cache, and those who take the result read the other parts where they were made.
+// Operands in the order of ring_reduce().
 #pragma once
 
 #include "coll/reduction.hpp"
@@ -11,8 +12,7 @@ namespace hr::coll::shared {
   return can_read(query) && query.commutative && query.element <= query.slot;
 }
 
-// result = this process's part of all vectors, combined; host memory, one run of bytes. `own` is the contribution to
-// it, elsewhere in memory. Everybody has exposed its vector.
-[[nodiscard]] Status combine_by_reading(const Call& call, const View& own, const View& result);
+// The result goes to call.recv of the processes where `takes`; by the other algorithm where somebody cannot be read.
+[[nodiscard]] Task reduce_by_reading(const Call& call, bool takes, const Algorithm& otherwise);
 
 }  // namespace hr::coll::shared

@@ -22,7 +22,7 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
 }
 
 std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
-  const std::size_t room = round_up(bytes, kLine);
+  const std::size_t room = round_up(bytes, kCacheLine);
   if (settles_) [[unlikely]] {
     bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
     if (bytes_consumed_ != next_byte_) return kNone;
@@ -68,7 +68,7 @@ void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::si
 }
 
 void Producer::write_place(Cell& cell) const noexcept {
-  const Place place{reserved_at_, reserved_at_ % payload_bytes_};
+  const Place place{apart(reserved_.at), apart(reserved_.where)};
   std::memcpy(cell.data, &place, sizeof place);
 }
 
@@ -76,16 +76,18 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  reserved_at_ = find_room(bytes);
-  return reserved_at_ == kNone ? nullptr : memory_->payload() + reserved_at_ % payload_bytes_;
+  const std::uint64_t at = find_room(bytes);
+  if (at == kNone) return nullptr;
+  reserved_ = {at, at % payload_bytes_};
+  return memory_->payload() + reserved_.where;
 }
 
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
     write_place(cell);
-    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_at_ % payload_bytes_, reserved_bytes_);
-    next_byte_ = reserved_at_ + round_up(reserved_bytes_, kLine);
+    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
+    next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
   }
   publish(next_cell_, header, reserved_bytes_);
 }
@@ -95,7 +97,7 @@ void Producer::prepare(std::size_t bytes) noexcept {
   bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
   take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
   if (bytes <= kInlineBytes) return;
-  const std::uint64_t where = place(next_byte_, round_up(bytes, kLine), payload_bytes_) % payload_bytes_;
+  const std::uint64_t where = place(next_byte_, round_up(bytes, kCacheLine), payload_bytes_) % payload_bytes_;
   if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 
@@ -105,7 +107,7 @@ void Consumer::take_long(int from, Deliver deliver) {
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
   deliver(from, cell.header, memory_->payload() + place.where, bytes);
-  memory_->bytes_consumed.store(place.at + round_up(bytes, kLine), std::memory_order_release);
+  memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
   fetched_pieces_ = 0;
 }
 
@@ -120,7 +122,8 @@ bool Consumer::follow_pieces() noexcept {
     if (sequence == lap_) return true;
     const std::uint32_t pieces = sequence >> kLapBits;
     if (pieces == fetched_pieces_) continue;
-    for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kLine) __builtin_prefetch(payload + at);
+    for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kCacheLine)
+      __builtin_prefetch(payload + at);
     fetched_pieces_ = pieces;
     look = 0;
   }

@@ -35,26 +35,25 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-inline constexpr std::size_t kLine = 64;
-inline constexpr unsigned kLapBits = 28;  // of a sequence
+inline constexpr unsigned kLapBits = 28;        // of a sequence
 inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
 // A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: shorter pieces take
 // longer than the message as a whole.
 inline constexpr std::size_t kPiece = 3072;
 
-struct alignas(2 * kLine) Cell {
+struct alignas(2 * kCacheLine) Cell {
   // Lap; as long as the message is not whole, above kLapBits the number of pieces written.
   std::atomic<std::uint32_t> sequence;
   std::uint32_t bytes;
   Header header;
   std::byte data[kInlineBytes];
 };
-static_assert(sizeof(Cell) == 2 * kLine);
-static_assert(offsetof(Cell, data) + kShortBytes == kLine);
+static_assert(sizeof(Cell) == 2 * kCacheLine);
+static_assert(offsetof(Cell, data) + kShortBytes == kCacheLine);
 
 // Bytes of the lines of a cell that a message of this length touches.
 constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
-  return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kLine;
+  return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kCacheLine;
 }
 
 // In the data of a cell whose payload lies in the byte ring.
@@ -65,10 +64,10 @@ struct Place {
 
 struct RingMemory {
   // Written by the consumer alone.
-  alignas(kLine) std::atomic<std::uint64_t> cells_consumed;
+  alignas(kCacheLine) std::atomic<std::uint64_t> cells_consumed;
   std::atomic<std::uint64_t> bytes_consumed;
   // The first cell starts on a pair of lines of its own: the neighbour line is fetched along with it.
-  alignas(2 * kLine) Cell cells[kCells];
+  alignas(2 * kCacheLine) Cell cells[kCells];
 
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -107,7 +106,7 @@ class Producer {
   }
   // In a row of messages: asks for the line of a cell that one of the next will be written to. The consumer has it, and
   // the stores of these messages, and all others behind them, would wait for one such line after the other.
-  void claim_ahead() noexcept { take_back(&memory_->cells[(next_cell_ + kAhead) % kCells], kLine); }
+  void claim_ahead() noexcept { take_back(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine); }
   // Where to write a payload of `bytes`; nullptr: no room. commit() publishes it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
@@ -172,7 +171,7 @@ class Producer {
   std::uint64_t next_byte_ = 0;
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
-  std::uint64_t reserved_at_ = 0;
+  Place reserved_{};                  // when longer than a cell
   std::uint32_t reserved_bytes_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "transport/shm/segment.hpp"
 
+#include "base/cache_lines.hpp"
+
 namespace hr::transport::shm {
 namespace {
 
@@ -9,7 +11,7 @@ constexpr std::size_t kWords = 64;
 
 // First bytes of the file.
 struct Head {
-  alignas(kLine) std::atomic<std::uint32_t> attached;
+  alignas(kCacheLine) std::atomic<std::uint32_t> attached;
 };
 
 std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1) / kPage * kPage; }
@@ -19,7 +21,7 @@ std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1)
 void Segment::lay_out(const Sizes& sizes) {
   sizes_ = sizes;
   const auto processes = static_cast<std::size_t>(sizes.processes);
-  words_offset_ = 2 * kLine + Doorbell::footprint(sizes.processes) * processes;
+  words_offset_ = 2 * kCacheLine + Doorbell::footprint(sizes.processes) * processes;
   control_bytes_ = whole_pages(words_offset_ + kWords * sizeof(SharedWord) * processes);
   area_bytes_ = whole_pages(sizes.staging_bytes);
   bytes_ = staging_offset(sizes.processes);
@@ -51,7 +53,7 @@ Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
 Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
 
 Doorbell* Segment::doorbell(int process) const noexcept {
-  return reinterpret_cast<Doorbell*>(file_.data() + 2 * kLine +
+  return reinterpret_cast<Doorbell*>(file_.data() + 2 * kCacheLine +
                                      Doorbell::footprint(sizes_.processes) * static_cast<std::size_t>(process));
 }
 
