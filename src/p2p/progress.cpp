@@ -157,10 +157,11 @@ void Backoff::pause_longer() {
   }
   const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
   transport::Transport* sleeper = state->sleeper;
-  if (!sleeper->arm()) return;
+  const auto armed = sleeper->arm();
+  if (!armed) return;
   ++sleeping_waits;
   const int depth = LibraryLock::suspend();
-  sleeper->sleep(seconds);
+  sleeper->sleep(*armed, seconds);
   LibraryLock::resume(depth);
   --sleeping_waits;
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -69,21 +70,20 @@ class TestTransport final : public transport::Transport {
   }
   std::span<transport::SharedWord> shared_words(int) override { return words_; }
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
-  bool arm() override {
+  std::optional<std::uint32_t> arm() override {
     const std::lock_guard lock(mutex_);
-    rung_ = false;
-    return true;
+    return wakes_;
   }
-  void sleep(double) override {
+  void sleep(std::uint32_t armed, double at_most_seconds) override {
     std::unique_lock lock(mutex_);
     ++sleeps;
-    condition_.wait(lock, [this] { return rung_; });
+    condition_.wait(lock, [&] { return wakes_ != armed || at_most_seconds == 0; });
     lock.unlock();
     const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
-    rung_ = true;
+    ++wakes_;
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
@@ -98,7 +98,7 @@ class TestTransport final : public transport::Transport {
   std::thread other_;
   std::mutex mutex_;
   std::condition_variable condition_;
-  bool rung_ = false;
+  std::uint32_t wakes_ = 0;
 };
 
 class BesideThread : public ::testing::Test {
