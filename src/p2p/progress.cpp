@@ -102,9 +102,10 @@ void poll_briefly() {
 
 void add_hook(ProgressHook hook, void* argument) {
   const Hook added{hook, argument};
-  if (std::find(hooks.begin(), hooks.end(), added) != hooks.end()) return;
-  hooks.push_back(added);
-  ++hooks_changed;
+  if (std::find(hooks.begin(), hooks.end(), added) == hooks.end()) {
+    hooks.push_back(added);
+    ++hooks_changed;
+  }
   progress_thread::wake();
 }
 

@@ -25,7 +25,8 @@ void poll_briefly();
 void poll_beside_thread();
 
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
-// may be added once. For layers above.
+// is called once a round, however often it is added; each time a progress thread that watches is woken for what there
+// is to do. For layers above.
 using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);

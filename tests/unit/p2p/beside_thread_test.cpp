@@ -20,6 +20,7 @@
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/shared_copy.hpp"
+#include "p2p/task.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -72,24 +73,32 @@ class TestTransport final : public transport::Transport {
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
   std::optional<std::uint32_t> arm() override {
     const std::lock_guard lock(mutex_);
-    return wakes_;
+    return wakes;
   }
   void sleep(std::uint32_t armed, double at_most_seconds) override {
     std::unique_lock lock(mutex_);
     ++sleeps;
-    condition_.wait(lock, [&] { return wakes_ != armed || at_most_seconds == 0; });
+    sleeping_on_ = armed;
+    condition_.wait(lock, [&] { return wakes != armed || at_most_seconds == 0; });
+    sleeping_on_.reset();
     lock.unlock();
     const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
-    ++wakes_;
+    ++wakes;
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
+  // And nobody has woken who sleeps.
+  bool asleep() {
+    const std::lock_guard lock(mutex_);
+    return sleeping_on_ == wakes;
+  }
 
   std::atomic<int> looks{0};
   std::atomic<int> sleeps{0};
+  std::atomic<std::uint32_t> wakes{0};
   std::atomic<bool> others_got_in{false};
   std::atomic<bool> got_in_meanwhile{false};
 
@@ -98,7 +107,7 @@ class TestTransport final : public transport::Transport {
   std::thread other_;
   std::mutex mutex_;
   std::condition_variable condition_;
-  std::uint32_t wakes_ = 0;
+  std::optional<std::uint32_t> sleeping_on_;
 };
 
 class BesideThread : public ::testing::Test {
@@ -173,6 +182,34 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
     watched_on = transport.looks > looks + 2;  // one of them was ours
   }
   EXPECT_TRUE(watched_on);
+}
+
+Task wait_for(Request* request) {
+  Requests<1> set;
+  *set.next() = request;
+  const Status status = co_await set.all();
+  co_return status;
+}
+
+// The first one, with which the hook of all comes, and those that follow it.
+TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
+  ASSERT_TRUE(progress_thread::start().ok());
+  std::array<Request*, 3> awaited{};
+  std::array<Request*, 3> tasks{};
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    ASSERT_TRUE(await([&] { return transport.asleep(); }));
+    const LibraryGuard guard;  // as long as the thread is woken
+    const std::uint32_t wakes = transport.wakes;
+    awaited[i] = Arena<Request>::instance().create();
+    ASSERT_TRUE(run_as_request(wait_for(awaited[i]), nullptr, nullptr, &tasks[i]).ok());
+    EXPECT_EQ(transport.wakes, wakes + 1) << "task " << i;
+  }
+  const LibraryGuard guard;
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    awaited[i]->finish(Completion{});
+    EXPECT_TRUE(wait(*tasks[i]).ok());
+    release(tasks[i]);
+  }
 }
 
 TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
