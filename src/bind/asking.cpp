@@ -22,7 +22,7 @@ void Asking::look_beside_thread() {
   } else if (!entered_) {
     entered_ = LibraryLock::acquire_soon();
   }
-  if (entered_) p2p::poll_beside_thread();
+  if (entered_) p2p::deliver_beside_thread();
 }
 
 }  // namespace hr::bind

@@ -82,7 +82,7 @@ bool poll() {
   return moved;
 }
 
-void poll_beside_thread() {
+void deliver_beside_thread() {
   if (progress_thread::gets_no_turn()) {
     poll();
     return;
@@ -96,8 +96,8 @@ void poll_briefly() {
     poll();
     return;
   }
-  static_cast<void>(progress_thread::take_round());
-  poll_beside_thread();
+  static_cast<void>(progress_thread::take_round());  // counts the call
+  deliver_beside_thread();
 }
 
 void add_hook(ProgressHook hook, void* argument) {

@@ -17,12 +17,13 @@ namespace hr::p2p {
 // True when something moved.
 bool poll();
 
-// For calls that only ask whether something is there or complete. Beside a progress thread that watches, what has
-// arrived is delivered, and the rest left to that thread, which is woken for it: long copies and hooks would take the
-// program's time. (Where it has had no turn for many such calls, poll().) Without one, poll().
+// For calls that only ask whether something is there or complete: deliver_beside_thread() where a progress thread
+// watches, whether or not it has made a round for them; else poll().
 void poll_briefly();
-// The same, where a thread watches and progress_thread::take_round() has just been asked.
-void poll_beside_thread();
+// Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
+// leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time. Where
+// the thread has had no turn for many such calls, poll().
+void deliver_beside_thread();
 
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
 // is called once a round, however often it is added; each time a progress thread that watches is woken for what there
