@@ -21,8 +21,8 @@ bool poll();
 // watches, whether or not it has made a round for them; else poll().
 void poll_briefly();
 // Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
-// leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time. Where
-// the thread has had no turn for many such calls, poll().
+// leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time.
+// Where the thread has had no turn for many such calls, poll().
 void deliver_beside_thread();
 
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
