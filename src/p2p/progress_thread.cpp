@@ -110,8 +110,12 @@ void stand_in() {
       continue;
     }
     rest = kShortestNap;
-    poll_on();
-    static_cast<void>(sleep());
+    // Something moved: maybe there is more, which rings no doorbell, or somebody waits for the lock.
+    if (poll_on()) {
+      LibraryLock::release();
+    } else {
+      static_cast<void>(sleep());
+    }
   }
 }
 

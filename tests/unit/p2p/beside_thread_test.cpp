@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/abi.hpp"
+#include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "boot/boot.hpp"
 #include "layout/op.hpp"
@@ -54,7 +55,7 @@ class TestTransport final : public transport::Transport {
   void commit(int, const transport::Header&) override {}
   bool progress() override {
     ++looks;
-    return false;
+    return moves > 0 && moves-- > 0;
   }
   Status read_remote(int, std::span<const transport::RemotePart> parts) override {
     for (const transport::RemotePart& part : parts) {
@@ -97,6 +98,7 @@ class TestTransport final : public transport::Transport {
   }
 
   std::atomic<int> looks{0};
+  std::atomic<int> moves{0};  // so many looks still move something
   std::atomic<int> sleeps{0};
   std::atomic<std::uint32_t> wakes{0};
   std::atomic<bool> others_got_in{false};
@@ -210,6 +212,17 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
     EXPECT_TRUE(wait(*tasks[i]).ok());
     release(tasks[i]);
   }
+}
+
+// What is left of a long copy, say, rings no doorbell.
+TEST_F(BesideThread, AThreadThatDoesNotWatchSleepsOnlyOnceNothingMoves) {
+  ASSERT_TRUE(set_knob("progress_thread", "sleep"));
+  transport.moves = 1000;
+  ASSERT_TRUE(progress_thread::start().ok());
+  EXPECT_TRUE(await([&] { return transport.sleeps == 1; }));
+  EXPECT_EQ(transport.moves, 0);
+  progress_thread::stop();
+  ASSERT_TRUE(set_knob("progress_thread", "watch"));
 }
 
 TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
