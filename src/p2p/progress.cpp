@@ -159,7 +159,7 @@ void Backoff::pause_longer() {
   const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
   transport::Transport* sleeper = state->sleeper;
   const auto armed = sleeper->arm();
-  if (!armed) return;
+  if (!armed) return LibraryLock::yield();
   ++sleeping_waits;
   const int depth = LibraryLock::suspend();
   sleeper->sleep(*armed, seconds);

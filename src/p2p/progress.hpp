@@ -72,19 +72,20 @@ class Backoff {
  public:
   // After a round of progress; `moved` restarts the spinning.
   void pause(bool moved) {
-    LibraryLock::yield();
     if (moved) {
       rounds_ = 0;
     } else if (++rounds_ >= spin_rounds) [[unlikely]] {
-      pause_longer();
+      return pause_longer();
     } else if (rounds_ >= kClose) {
       spin_pause();
     }
+    LibraryLock::yield();
   }
 
  private:
   // A message that comes at once is seen at once: so many rounds are not slowed down by pauses.
   static constexpr unsigned kClose = 64;
+  // Lets others in itself, and not before it is armed: they may take the message that the caller waits for.
   void pause_longer();
 
   unsigned rounds_ = 0;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -55,6 +56,7 @@ class TestTransport final : public transport::Transport {
   void commit(int, const transport::Header&) override {}
   bool progress() override {
     ++looks;
+    if (on_look) on_look();
     return moves > 0 && moves-- > 0;
   }
   Status read_remote(int, std::span<const transport::RemotePart> parts) override {
@@ -74,6 +76,7 @@ class TestTransport final : public transport::Transport {
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
   std::optional<std::uint32_t> arm() override {
     const std::lock_guard lock(mutex_);
+    armed_ = true;
     return wakes;
   }
   void sleep(std::uint32_t armed, double at_most_seconds) override {
@@ -82,6 +85,7 @@ class TestTransport final : public transport::Transport {
     sleeping_on_ = armed;
     condition_.wait(lock, [&] { return wakes != armed || at_most_seconds == 0; });
     sleeping_on_.reset();
+    armed_ = false;
     lock.unlock();
     const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
   }
@@ -91,6 +95,10 @@ class TestTransport final : public transport::Transport {
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
+  // As a message does.
+  void ring() {
+    if (armed_) wake();
+  }
   // And nobody has woken who sleeps.
   bool asleep() {
     const std::lock_guard lock(mutex_);
@@ -99,6 +107,7 @@ class TestTransport final : public transport::Transport {
 
   std::atomic<int> looks{0};
   std::atomic<int> moves{0};  // so many looks still move something
+  std::function<void()> on_look;
   std::atomic<int> sleeps{0};
   std::atomic<std::uint32_t> wakes{0};
   std::atomic<bool> others_got_in{false};
@@ -110,6 +119,7 @@ class TestTransport final : public transport::Transport {
   std::mutex mutex_;
   std::condition_variable condition_;
   std::optional<std::uint32_t> sleeping_on_;
+  std::atomic<bool> armed_{false};
 };
 
 class BesideThread : public ::testing::Test {
@@ -212,6 +222,49 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
     EXPECT_TRUE(wait(*tasks[i]).ok());
     release(tasks[i]);
   }
+}
+
+// A message comes and is delivered by another thread, at every round of the wait for it, and some more times at the
+// first one that sleeps.
+TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
+  engine()->oversubscribed = true;  // it soon sleeps
+  set_pace();
+  constexpr int kSleeps = 10;
+  int round = 1;
+  bool missed = false;
+  for (int trial = 0; !missed && transport.sleeps < kSleeps && trial < 1000; ++trial) {
+    transport.looks = 0;
+    std::atomic<bool> wants_in{false};
+    std::atomic<bool> delivered{false};
+    std::atomic<bool> seen{false};
+    transport.on_look = [&] {
+      if (transport.looks != round) return;
+      wants_in = true;
+      EXPECT_TRUE(await([] { return LibraryLock::contended(); }));
+    };
+    std::thread other([&] {
+      EXPECT_TRUE(await([&] { return wants_in.load(); }));
+      {
+        const LibraryGuard guard;
+        transport.ring();
+        delivered = true;
+      }
+      missed = !await([&] { return seen.load(); });
+      if (missed) transport.wake();
+    });
+    {
+      const LibraryGuard guard;
+      wait_until([&] { return delivered.load(); });
+    }
+    seen = true;
+    other.join();
+    round = transport.sleeps == 0 ? round + 1 : transport.looks.load();
+  }
+  EXPECT_FALSE(missed) << "slept at round " << round;
+  EXPECT_TRUE(missed || transport.sleeps == kSleeps);
+  transport.on_look = nullptr;
+  engine()->oversubscribed = false;
+  set_pace();
 }
 
 // What is left of a long copy, say, rings no doorbell.
