@@ -93,7 +93,7 @@ class Writer:
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
         if not function.any_time:
             self.emit("if (!ready) [[unlikely]] not_ready(kCall.function);")
-        self.emit("Asking guard;" if function.asks else "const LibraryGuard guard;")
+        self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
         for parameter in self.in_checking_order():
             self.visit(parameter)
         self.call()
@@ -299,7 +299,7 @@ class Writer:
         passed = [self.arguments[p.name] for p in function.parameters if p.name in self.arguments]
         if function.tells_form:
             passed.append("true" if self.large else "false")
-        if function.asks:
+        if function.tests:
             passed.append("guard")
         self.emit(f"const Status status_ = impl::{function.impl_name}{'_c' if wide else ''}({', '.join(passed)});")
         self.emit(f"if (!status_.ok()) [[unlikely]] return raise(kCall, {self.where}, status_);")

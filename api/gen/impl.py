@@ -14,7 +14,7 @@ DECLARATIONS = """\
 //
 // The typed function behind every MPI function (docs/adr/0001-entry-points.md). Arguments have been checked by
 // their kind; the library lock is held, except in functions that return a time or an address, and in those that
-// only ask (bind/asking.hpp).
+// only test (bind/test_guard.hpp).
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ DECLARATIONS = """\
 #include "mpi.h"
 
 @FORWARD@namespace hr::bind {
-class Asking;
+class TestGuard;
 }
 
 namespace hr::bind::impl {

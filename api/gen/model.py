@@ -100,9 +100,9 @@ class Function:
         return "unlocked" in self.flags
 
     @property
-    def asks(self) -> bool:
-        """Only asks whether something is complete: the body decides whether it needs the lock."""
-        return "asks" in self.flags
+    def tests(self) -> bool:
+        """Only tests whether requests are complete: the body decides whether it needs the lock."""
+        return "tests" in self.flags
 
     @property
     def any_time(self) -> bool:

@@ -106,8 +106,8 @@ def impl_prototype(function: Function, large: bool = False) -> str:
         declared.append(declare_pointer(kind, parameter.name))
     if function.tells_form:
         declared.append("bool large")
-    if function.asks:
-        declared.append("Asking& asking")
+    if function.tests:
+        declared.append("TestGuard& guard")
     returns = function.return_type() if function.direct else "Status"
     return f"{returns} {function.impl_name}{'_c' if wide else ''}({', '.join(declared)})"
 

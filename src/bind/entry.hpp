@@ -12,11 +12,11 @@
 
 #include "base/count.hpp"
 #include "base/lock.hpp"
-#include "bind/asking.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"
 #include "bind/runtime.hpp"
+#include "bind/test_guard.hpp"
 
 namespace hr::bind {
 

@@ -96,7 +96,7 @@ Status type_failure(const char* parameter, const char* index, const void* handle
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
-  const LibraryGuard guard;  // a call that only asks may not have the lock
+  const LibraryGuard guard;  // a call that only tests may not have the lock
   if (Object* better = std::exchange(blamed, nullptr)) where = better;
   status = visible(status);
   std::string detail = take_detail();

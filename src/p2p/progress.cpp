@@ -82,7 +82,7 @@ bool poll() {
   return moved;
 }
 
-void poll_beside_thread() {
+void deliver_beside_thread() {
   if (progress_thread::gets_no_turn()) {
     poll();
     return;
@@ -96,15 +96,16 @@ void poll_briefly() {
     poll();
     return;
   }
-  static_cast<void>(progress_thread::take_round());
-  poll_beside_thread();
+  static_cast<void>(progress_thread::take_round());  // counts the call
+  deliver_beside_thread();
 }
 
 void add_hook(ProgressHook hook, void* argument) {
   const Hook added{hook, argument};
-  if (std::find(hooks.begin(), hooks.end(), added) != hooks.end()) return;
-  hooks.push_back(added);
-  ++hooks_changed;
+  if (std::find(hooks.begin(), hooks.end(), added) == hooks.end()) {
+    hooks.push_back(added);
+    ++hooks_changed;
+  }
   progress_thread::wake();
 }
 
@@ -157,10 +158,11 @@ void Backoff::pause_longer() {
   }
   const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
   transport::Transport* sleeper = state->sleeper;
-  if (!sleeper->arm()) return;
+  const auto armed = sleeper->arm();
+  if (!armed) return LibraryLock::yield();
   ++sleeping_waits;
   const int depth = LibraryLock::suspend();
-  sleeper->sleep(seconds);
+  sleeper->sleep(*armed, seconds);
   LibraryLock::resume(depth);
   --sleeping_waits;
 }

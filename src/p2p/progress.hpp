@@ -17,15 +17,17 @@ namespace hr::p2p {
 // True when something moved.
 bool poll();
 
-// For calls that only ask whether something is there or complete. Beside a progress thread that watches, what has
-// arrived is delivered, and the rest left to that thread, which is woken for it: long copies and hooks would take the
-// program's time. (Where it has had no turn for many such calls, poll().) Without one, poll().
+// For calls that only ask whether something is there or complete: deliver_beside_thread() where a progress thread
+// watches, whether or not it has made a round for them; else poll().
 void poll_briefly();
-// The same, where a thread watches and progress_thread::take_round() has just been asked.
-void poll_beside_thread();
+// Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
+// leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time.
+// Where the thread has had no turn for many such calls, poll().
+void deliver_beside_thread();
 
 // A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
-// may be added once. For layers above.
+// is called once a round, however often it is added; each time a progress thread that watches is woken for what there
+// is to do. For layers above.
 using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);
@@ -70,19 +72,20 @@ class Backoff {
  public:
   // After a round of progress; `moved` restarts the spinning.
   void pause(bool moved) {
-    LibraryLock::yield();
     if (moved) {
       rounds_ = 0;
     } else if (++rounds_ >= spin_rounds) [[unlikely]] {
-      pause_longer();
+      return pause_longer();
     } else if (rounds_ >= kClose) {
       spin_pause();
     }
+    LibraryLock::yield();
   }
 
  private:
   // A message that comes at once is seen at once: so many rounds are not slowed down by pauses.
   static constexpr unsigned kClose = 64;
+  // Lets others in itself, and not before it is armed: they may take the message that the caller waits for.
   void pause_longer();
 
   unsigned rounds_ = 0;

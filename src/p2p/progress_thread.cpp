@@ -71,11 +71,12 @@ bool poll_on() {
 bool sleep() {
   transport::Transport* sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
-  const bool armed = sleeper->arm();
+  const auto armed = sleeper->arm();
   woken.store(false, std::memory_order_relaxed);
   asleep.store(armed && watches, std::memory_order_relaxed);
   LibraryLock::release();
-  if (armed && !stopped()) sleeper->sleep(seconds);
+  // Asked to stop before it was armed, it was not rung for that.
+  if (armed) sleeper->sleep(*armed, stopped() ? 0 : seconds);
   asleep.store(false, std::memory_order_relaxed);
   return woken.load(std::memory_order_relaxed);
 }
@@ -109,8 +110,12 @@ void stand_in() {
       continue;
     }
     rest = kShortestNap;
-    poll_on();
-    static_cast<void>(sleep());
+    // Something moved: maybe there is more, which rings no doorbell, or somebody waits for the lock.
+    if (poll_on()) {
+      LibraryLock::release();
+    } else {
+      static_cast<void>(sleep());
+    }
   }
 }
 

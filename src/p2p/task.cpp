@@ -4,7 +4,6 @@
 #include <new>
 
 #include "p2p/progress.hpp"
-#include "p2p/progress_thread.hpp"
 
 namespace hr::p2p {
 
@@ -145,9 +144,8 @@ void TaskState::launch(Task task) {
     return;
   }
   request_.retain();
-  if (active_tasks().empty()) add_hook(&advance_tasks, nullptr);
   active_tasks().push_back(*this);
-  progress_thread::wake();
+  add_hook(&advance_tasks, nullptr);
 }
 
 void TaskState::finish() {

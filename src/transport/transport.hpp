@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -93,13 +94,15 @@ class Transport {
   // to.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Sleeping. arm() is false where something has arrived already; after it a message that arrives ends a sleep(), also
-  // one that has not begun yet. Several threads may sleep at a time; sleep() and wake() need no library lock. Only one
-  // transport of a process sleeps (the one with the doorbell); the default does not.
+  // Sleeping. arm() is empty where something has arrived already. After it a message that arrives, or wake(), ends the
+  // sleep() that is called with what it returned, also where that has not begun yet, and whatever other threads do
+  // meanwhile; each such answer is for one sleep(), which must follow. Several threads may sleep at a time; sleep() and
+  // wake() need no library lock. Only one transport of a process sleeps (the one with the doorbell); the default does
+  // not.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
-  [[nodiscard]] virtual bool arm() { return false; }
-  virtual void sleep(double /*at most seconds*/) {}
-  virtual void wake() noexcept {}  // whoever sleeps in this process
+  [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
+  virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
+  virtual void wake() noexcept {}  // whoever sleeps in this process, or is armed to
 
   // Everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;

@@ -1,10 +1,10 @@
 // Requests: waiting, testing, starting, cancelling, freeing (MPI 5.0 sections 3.7 to 3.9).
 #include <memory>
 
-#include "bind/asking.hpp"
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
 #include "bind/raise.hpp"
+#include "bind/test_guard.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::bind::impl {
@@ -88,8 +88,8 @@ int first_ready(RequestArray& requests, bool* any) {
 }
 
 // Progress, then the same. Without any that counts the answer is known before.
-int first_ready(RequestArray& requests, bool* any, Asking& asking) {
-  asking.look_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
+int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
+  guard.look_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
   return first_ready(requests, any);
 }
 
@@ -115,13 +115,13 @@ Status wait(MPI_Request* request, MPI_Status* status) {
   return report_and_release(request, object, status);
 }
 
-Status test(MPI_Request* request, int& flag, MPI_Status* status, Asking& asking) {
+Status test(MPI_Request* request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
-  if (!is_ready(object)) asking.look_unless([] { return false; });
+  if (!is_ready(object)) guard.look_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
-  if (counts(object)) asking.enter();
+  if (counts(object)) guard.enter();
   return report_and_release(request, object, status);
 }
 
@@ -131,13 +131,13 @@ Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_s
   return report_all(requests, array_of_requests, array_of_statuses);
 }
 
-Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses, Asking& asking) {
+Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  asking.look_unless([&] { return all_ready(requests); });
+  guard.look_unless([&] { return all_ready(requests); });
   flag = all_ready(requests) ? 1 : 0;
   if (flag == 0) return kOk;
-  if (any_counts(requests)) asking.enter();
+  if (any_counts(requests)) guard.enter();
   return report_all(requests, array_of_requests, array_of_statuses);
 }
 
@@ -156,18 +156,18 @@ Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status
   return report_and_release(&array_of_requests[ready], requests[ready], status);
 }
 
-Status testany(int count, MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status, Asking& asking) {
+Status testany(int count, MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
   bool any = false;
-  const int ready = first_ready(requests, &any, asking);
+  const int ready = first_ready(requests, &any, guard);
   index = MPI_UNDEFINED;
   flag = any ? 0 : 1;
   if (!any) report_empty(status);
   if (ready < 0) return kOk;
   index = ready;
   flag = 1;
-  asking.enter();
+  guard.enter();
   return report_and_release(&array_of_requests[ready], requests[ready], status);
 }
 
@@ -188,64 +188,64 @@ Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
 }
 
 Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
-                MPI_Status* array_of_statuses, Asking& asking) {
+                MPI_Status* array_of_statuses, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(incount, array_of_requests));
   bool any = false;
-  const int ready = first_ready(requests, &any, asking);
+  const int ready = first_ready(requests, &any, guard);
   outcount = any ? 0 : MPI_UNDEFINED;
   if (ready < 0) return kOk;
-  asking.enter();
+  guard.enter();
   return report_some(requests, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
 // --- looking without freeing (section 3.7.6) ---
 
-Status request_get_status(MPI_Request request, int& flag, MPI_Status* status, Asking& asking) {
+Status request_get_status(MPI_Request request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(request, -1, &object));
-  if (!is_ready(object)) asking.look_unless([] { return false; });
+  if (!is_ready(object)) guard.look_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
-  if (counts(object)) asking.enter();
+  if (counts(object)) guard.enter();
   return report_only(object, status);
 }
 
 Status request_get_status_all(int count, const MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses,
-                              Asking& asking) {
+                              TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  asking.look_unless([&] { return all_ready(requests); });
+  guard.look_unless([&] { return all_ready(requests); });
   flag = all_ready(requests) ? 1 : 0;
   if (flag == 0) return kOk;
-  if (any_counts(requests)) asking.enter();
+  if (any_counts(requests)) guard.enter();
   for (int i = 0; i < count; ++i) HR_TRY(report_only(requests[i], at(array_of_statuses, i)));
   return kOk;
 }
 
 Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& index, int& flag,
-                              MPI_Status* status, Asking& asking) {
+                              MPI_Status* status, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
   bool any = false;
-  const int ready = first_ready(requests, &any, asking);
+  const int ready = first_ready(requests, &any, guard);
   index = ready < 0 ? MPI_UNDEFINED : ready;
   flag = !any || ready >= 0 ? 1 : 0;
   if (!any) report_empty(status);
   if (ready < 0) return kOk;
-  asking.enter();
+  guard.enter();
   return report_only(requests[ready], status);
 }
 
 Status request_get_status_some(int incount, const MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
-                               MPI_Status* array_of_statuses, Asking& asking) {
+                               MPI_Status* array_of_statuses, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(incount, array_of_requests));
   bool any = false;
-  const int ready = first_ready(requests, &any, asking);
+  const int ready = first_ready(requests, &any, guard);
   outcount = any ? 0 : MPI_UNDEFINED;
   if (ready < 0) return kOk;
-  asking.enter();
+  guard.enter();
   for (int i = 0; i < incount; ++i) {
     if (!counts(requests[i]) || !requests[i]->complete()) continue;
     HR_TRY(report_only(requests[i], at(array_of_statuses, outcount)));

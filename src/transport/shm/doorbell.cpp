@@ -6,15 +6,29 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <ctime>
-
-#include "base/lock.hpp"
 
 namespace hr::transport::shm {
 namespace {
 bool barrier_available = false;
+
+// Orders every earlier store of every registered process before what follows here.
+void barrier() noexcept {
+  if (barrier_available) {
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
 }
+
+// The half of the state that sleepers wait on.
+std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
+  static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
+  return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);
+}
+}  // namespace
 
 std::size_t Doorbell::footprint(int processes) noexcept {
   const std::size_t bytes = sizeof(Doorbell) + 2 * words(processes) * sizeof(std::uint64_t);
@@ -28,18 +42,34 @@ void Doorbell::announce(int sender) noexcept {
 }
 
 void Doorbell::wake() noexcept {
-  if (sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
-  ::syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  std::uint64_t now = state.load(std::memory_order_relaxed);
+  std::uint64_t rung;
+  do {
+    if (armed_in(now) == 0) return;
+    rung = std::uint64_t{rings_in(now) + 1} << 32;
+  } while (!state.compare_exchange_weak(now, rung, std::memory_order_acq_rel, std::memory_order_relaxed));
+  ::syscall(SYS_futex, futex_of(state), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void Doorbell::arm() noexcept {
-  sleeping.store(1, std::memory_order_seq_cst);
+std::uint32_t Doorbell::arm() noexcept {
+  const std::uint64_t before = state.fetch_add(1, std::memory_order_seq_cst);
   barrier();
+  return rings_in(before);
 }
 
-// Beside other threads the next message rings, maybe once more than it needs to.
-void Doorbell::disarm() noexcept {
-  if (!LibraryLock::enabled()) sleeping.store(0, std::memory_order_relaxed);
+void Doorbell::sleep(std::uint32_t rings, double at_most_seconds) noexcept {
+  const double seconds = barrier_available ? at_most_seconds : std::min(at_most_seconds, kBlindSleepSeconds);
+  timespec limit{};
+  limit.tv_sec = static_cast<time_t>(seconds);
+  limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
+  ::syscall(SYS_futex, futex_of(state), FUTEX_WAIT, rings, &limit, nullptr, 0);
+}
+
+void Doorbell::disarm(std::uint32_t rings) noexcept {
+  std::uint64_t now = state.load(std::memory_order_acquire);
+  while (rings_in(now) == rings &&
+         !state.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+  }
 }
 
 void register_barrier() noexcept {
@@ -47,21 +77,5 @@ void register_barrier() noexcept {
 }
 
 bool has_barrier() noexcept { return barrier_available; }
-
-void barrier() noexcept {
-  if (barrier_available) {
-    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-  } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
-}
-
-void sleep_on(std::atomic<std::uint32_t>& word, double seconds) noexcept {
-  if (!barrier_available) seconds = std::min(seconds, kBlindSleepSeconds);
-  timespec limit{};
-  limit.tv_sec = static_cast<time_t>(seconds);
-  limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, 1, &limit, nullptr, 0);
-}
 
 }  // namespace hr::transport::shm

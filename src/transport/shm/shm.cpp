@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 
 #include "base/knobs.hpp"
@@ -105,8 +106,8 @@ class Shm final : public Transport {
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
-  [[nodiscard]] bool arm() override;
-  void sleep(double seconds) override;
+  [[nodiscard]] std::optional<std::uint32_t> arm() override;
+  void sleep(std::uint32_t armed, double at_most_seconds) override;
   void wake() noexcept override { bell_->wake(); }
   Status finalize() override { return kOk; }
 
@@ -320,16 +321,16 @@ bool Shm::anything_ready() noexcept {
   return false;
 }
 
-bool Shm::arm() {
-  bell_->arm();
-  if (!anything_ready()) return true;
-  bell_->disarm();
-  return false;
+std::optional<std::uint32_t> Shm::arm() {
+  const std::uint32_t rings = bell_->arm();
+  if (!anything_ready()) return rings;
+  bell_->disarm(rings);
+  return std::nullopt;
 }
 
-void Shm::sleep(double seconds) {
-  sleep_on(bell_->sleeping, seconds);
-  bell_->disarm();
+void Shm::sleep(std::uint32_t armed, double at_most_seconds) {
+  bell_->sleep(armed, at_most_seconds);
+  bell_->disarm(armed);
 }
 
 Status Shm::read_remote(int proc, std::span<const RemotePart> parts) {

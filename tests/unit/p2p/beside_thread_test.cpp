@@ -8,17 +8,21 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/abi.hpp"
+#include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "boot/boot.hpp"
 #include "layout/op.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/shared_copy.hpp"
+#include "p2p/task.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -52,7 +56,8 @@ class TestTransport final : public transport::Transport {
   void commit(int, const transport::Header&) override {}
   bool progress() override {
     ++looks;
-    return false;
+    if (on_look) on_look();
+    return moves > 0 && moves-- > 0;
   }
   Status read_remote(int, std::span<const transport::RemotePart> parts) override {
     for (const transport::RemotePart& part : parts) {
@@ -69,27 +74,42 @@ class TestTransport final : public transport::Transport {
   }
   std::span<transport::SharedWord> shared_words(int) override { return words_; }
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
-  bool arm() override {
+  std::optional<std::uint32_t> arm() override {
     const std::lock_guard lock(mutex_);
-    rung_ = false;
-    return true;
+    armed_ = true;
+    return wakes;
   }
-  void sleep(double) override {
+  void sleep(std::uint32_t armed, double at_most_seconds) override {
     std::unique_lock lock(mutex_);
     ++sleeps;
-    condition_.wait(lock, [this] { return rung_; });
+    sleeping_on_ = armed;
+    condition_.wait(lock, [&] { return wakes != armed || at_most_seconds == 0; });
+    sleeping_on_.reset();
+    armed_ = false;
     lock.unlock();
     const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
-    rung_ = true;
+    ++wakes;
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
+  // As a message does.
+  void ring() {
+    if (armed_) wake();
+  }
+  // And nobody has woken who sleeps.
+  bool asleep() {
+    const std::lock_guard lock(mutex_);
+    return sleeping_on_ == wakes;
+  }
 
   std::atomic<int> looks{0};
+  std::atomic<int> moves{0};  // so many looks still move something
+  std::function<void()> on_look;
   std::atomic<int> sleeps{0};
+  std::atomic<std::uint32_t> wakes{0};
   std::atomic<bool> others_got_in{false};
   std::atomic<bool> got_in_meanwhile{false};
 
@@ -98,7 +118,8 @@ class TestTransport final : public transport::Transport {
   std::thread other_;
   std::mutex mutex_;
   std::condition_variable condition_;
-  bool rung_ = false;
+  std::optional<std::uint32_t> sleeping_on_;
+  std::atomic<bool> armed_{false};
 };
 
 class BesideThread : public ::testing::Test {
@@ -173,6 +194,88 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
     watched_on = transport.looks > looks + 2;  // one of them was ours
   }
   EXPECT_TRUE(watched_on);
+}
+
+Task wait_for(Request* request) {
+  Requests<1> set;
+  *set.next() = request;
+  const Status status = co_await set.all();
+  co_return status;
+}
+
+// The first one, with which the hook of all comes, and those that follow it.
+TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
+  ASSERT_TRUE(progress_thread::start().ok());
+  std::array<Request*, 3> awaited{};
+  std::array<Request*, 3> tasks{};
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    ASSERT_TRUE(await([&] { return transport.asleep(); }));
+    const LibraryGuard guard;  // as long as the thread is woken
+    const std::uint32_t wakes = transport.wakes;
+    awaited[i] = Arena<Request>::instance().create();
+    ASSERT_TRUE(run_as_request(wait_for(awaited[i]), nullptr, nullptr, &tasks[i]).ok());
+    EXPECT_EQ(transport.wakes, wakes + 1) << "task " << i;
+  }
+  const LibraryGuard guard;
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    awaited[i]->finish(Completion{});
+    EXPECT_TRUE(wait(*tasks[i]).ok());
+    release(tasks[i]);
+  }
+}
+
+// A message comes and is delivered by another thread, at every round of the wait for it, and some more times at the
+// first one that sleeps.
+TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
+  engine()->oversubscribed = true;  // it soon sleeps
+  set_pace();
+  constexpr int kSleeps = 10;
+  int round = 1;
+  bool missed = false;
+  for (int trial = 0; !missed && transport.sleeps < kSleeps && trial < 1000; ++trial) {
+    transport.looks = 0;
+    std::atomic<bool> wants_in{false};
+    std::atomic<bool> delivered{false};
+    std::atomic<bool> seen{false};
+    transport.on_look = [&] {
+      if (transport.looks != round) return;
+      wants_in = true;
+      EXPECT_TRUE(await([] { return LibraryLock::contended(); }));
+    };
+    std::thread other([&] {
+      EXPECT_TRUE(await([&] { return wants_in.load(); }));
+      {
+        const LibraryGuard guard;
+        transport.ring();
+        delivered = true;
+      }
+      missed = !await([&] { return seen.load(); });
+      if (missed) transport.wake();
+    });
+    {
+      const LibraryGuard guard;
+      wait_until([&] { return delivered.load(); });
+    }
+    seen = true;
+    other.join();
+    round = transport.sleeps == 0 ? round + 1 : transport.looks.load();
+  }
+  EXPECT_FALSE(missed) << "slept at round " << round;
+  EXPECT_TRUE(missed || transport.sleeps == kSleeps);
+  transport.on_look = nullptr;
+  engine()->oversubscribed = false;
+  set_pace();
+}
+
+// What is left of a long copy, say, rings no doorbell.
+TEST_F(BesideThread, AThreadThatDoesNotWatchSleepsOnlyOnceNothingMoves) {
+  ASSERT_TRUE(set_knob("progress_thread", "sleep"));
+  transport.moves = 1000;
+  ASSERT_TRUE(progress_thread::start().ok());
+  EXPECT_TRUE(await([&] { return transport.sleeps == 1; }));
+  EXPECT_EQ(transport.moves, 0);
+  progress_thread::stop();
+  ASSERT_TRUE(set_knob("progress_thread", "watch"));
 }
 
 TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {

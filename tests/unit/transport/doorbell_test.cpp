@@ -1,9 +1,12 @@
-// The doorbell: a sleeper is woken by a ring, and a ring that comes first is not lost.
+// The doorbell: a sleeper is woken by a ring, a ring that comes before the sleep is not lost, and no thread of the
+// owner hides another one or its ring, whatever it does between them.
 #include "transport/shm/doorbell.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <new>
@@ -11,10 +14,13 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/lock.hpp"
 
 namespace hr::transport::shm {
 namespace {
+
+// A sleep that nobody ends, and what a woken thread may take on a busy machine.
+constexpr double kSleepSeconds = 30;
+constexpr double kSoonSeconds = 10;
 
 struct DoorbellFixture : testing::Test {
   DoorbellFixture() {
@@ -24,6 +30,13 @@ struct DoorbellFixture : testing::Test {
     bell->pending(2)[0] = 0;
   }
   ~DoorbellFixture() override { std::free(bell); }
+  [[nodiscard]] std::uint32_t armed() const { return Doorbell::armed_in(bell->state.load()); }
+  // How long a sleep takes by itself.
+  double slept(std::uint32_t rings) const {
+    const double before = now_seconds();
+    bell->sleep(rings, kSleepSeconds);
+    return now_seconds() - before;
+  }
   Doorbell* bell;
 };
 
@@ -31,27 +44,56 @@ TEST_F(DoorbellFixture, RingWakesTheSleeper) {
   std::atomic<bool> message{false};
   std::thread sleeper([&] {
     while (!message.load()) {
-      bell->sleeping.store(1);
-      barrier();
-      if (!message.load()) sleep_on(bell->sleeping, 30.0);
-      bell->sleeping.store(0);
+      const std::uint32_t rings = bell->arm();
+      if (!message.load()) bell->sleep(rings, kSleepSeconds);
+      bell->disarm(rings);
     }
   });
-  while (bell->sleeping.load() == 0) std::this_thread::yield();
+  while (armed() == 0) std::this_thread::yield();
   const double before = now_seconds();
   message.store(true);
   bell->ring();
   sleeper.join();
-  EXPECT_LT(now_seconds() - before, 10.0) << "the ring did not wake the sleeper";
+  EXPECT_LT(now_seconds() - before, kSoonSeconds) << "the ring did not wake the sleeper";
 }
 
 TEST_F(DoorbellFixture, SleepReturnsAtOnceWhenRungBefore) {
-  bell->sleeping.store(1);
+  const std::uint32_t rings = bell->arm();
   bell->ring();
-  EXPECT_EQ(bell->sleeping.load(), 0U);
-  const double before = now_seconds();
-  sleep_on(bell->sleeping, 30.0);
-  EXPECT_LT(now_seconds() - before, 10.0);
+  EXPECT_EQ(armed(), 0U) << "the next message would make a system call";
+  EXPECT_LT(slept(rings), kSoonSeconds);
+}
+
+// What another thread does between the ring and the sleep: it arms, finds something, and goes to work.
+TEST_F(DoorbellFixture, ARingBeforeTheSleepIsNotLostToThreadsThatArmAfterIt) {
+  const std::uint32_t rings = bell->arm();
+  bell->ring();
+  const std::uint32_t of_another = bell->arm();
+  EXPECT_LT(slept(rings), kSoonSeconds) << "the ring was lost";
+  bell->disarm(rings);
+  EXPECT_EQ(armed(), 1U) << "who was rung took another thread's place";
+  bell->disarm(of_another);
+  EXPECT_EQ(armed(), 0U);
+}
+
+TEST_F(DoorbellFixture, NobodyArmedIsNotRung) {
+  const std::uint64_t before = bell->state;
+  bell->ring();
+  EXPECT_EQ(bell->state, before);
+  const std::uint32_t rings = bell->arm();
+  bell->disarm(rings);
+  EXPECT_EQ(bell->state, before);
+}
+
+TEST_F(DoorbellFixture, TheCountOfRingsComesRound) {
+  bell->state = std::uint64_t{0xffffffff} << 32;
+  const std::uint32_t rings = bell->arm();
+  EXPECT_EQ(rings, 0xffffffffU);
+  bell->ring();
+  EXPECT_EQ(bell->state, 0U);
+  EXPECT_LT(slept(rings), kSoonSeconds);
+  bell->disarm(rings);
+  EXPECT_EQ(bell->state, 0U);
 }
 
 bool is_asleep(pid_t thread) {
@@ -64,23 +106,63 @@ bool is_asleep(pid_t thread) {
 
 // One thread sleeps; another one is about to, finds something, and goes to work, for which it wakes the first.
 TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
-  LibraryLock::enable();
-  std::atomic<pid_t> armed{0};
+  std::atomic<pid_t> sleeping{0};
   std::thread sleeper([&] {
-    bell->arm();
-    armed = ::gettid();
-    sleep_on(bell->sleeping, 30.0);
-    bell->disarm();
+    const std::uint32_t rings = bell->arm();
+    sleeping = ::gettid();
+    bell->sleep(rings, kSleepSeconds);
+    bell->disarm(rings);
   });
-  while (armed == 0) std::this_thread::yield();
+  while (sleeping == 0) std::this_thread::yield();
   // Where the system has no membarrier the sleep is over by itself.
   const double before = now_seconds();
-  while (has_barrier() && !is_asleep(armed) && now_seconds() - before < 20) std::this_thread::yield();
-  bell->arm();
-  bell->disarm();
+  while (has_barrier() && !is_asleep(sleeping) && now_seconds() - before < 20) std::this_thread::yield();
+  bell->disarm(bell->arm());
   bell->ring();
   sleeper.join();
-  EXPECT_LT(now_seconds() - before, 10.0) << "the ring did not wake the sleeper";
+  EXPECT_LT(now_seconds() - before, kSoonSeconds) << "the ring did not wake the sleeper";
+}
+
+// All at once: threads that sleep until the next message, one that arms and disarms all the time, one that rings.
+TEST_F(DoorbellFixture, EveryRingIsSeenByAllThreads) {
+  constexpr int kMessages = 20000;
+  constexpr double kLongestTest = 5;
+  std::atomic<int> messages{0};
+  std::atomic<bool> over{false};
+  std::array<std::atomic<int>, 2> seen{};
+  const auto wait_for_messages = [&](std::atomic<int>& mine) {
+    while (!over) {
+      const std::uint32_t rings = bell->arm();
+      if (messages.load(std::memory_order_acquire) == mine && !over) bell->sleep(rings, kSleepSeconds);
+      bell->disarm(rings);
+      mine = messages.load(std::memory_order_acquire);
+    }
+  };
+  std::thread first([&] { wait_for_messages(seen[0]); });
+  std::thread second([&] { wait_for_messages(seen[1]); });
+  std::thread restless([&] {
+    while (!over) bell->disarm(bell->arm());
+  });
+  const double begin = now_seconds();
+  double slowest = 0;
+  int message = 0;
+  while (message < kMessages && slowest < kSoonSeconds && now_seconds() - begin < kLongestTest) {
+    const double before = now_seconds();
+    messages.store(++message, std::memory_order_release);
+    bell->ring();
+    for (const std::atomic<int>& each : seen) {
+      while (each != message) {
+        slowest = std::max(slowest, now_seconds() - before);
+        std::this_thread::yield();
+      }
+    }
+  }
+  over = true;
+  bell->ring();
+  for (std::thread* each : {&first, &second, &restless}) each->join();
+  EXPECT_LT(slowest, kSoonSeconds) << "message " << message
+                                   << " was not seen before a sleep had lasted its whole limit";
+  EXPECT_EQ(armed(), 0U);
 }
 
 TEST_F(DoorbellFixture, AnnounceCountsAndMarks) {

@@ -1,28 +1,28 @@
-#include "bind/asking.hpp"
+#include "bind/test_guard.hpp"
 
 #include "p2p/progress_thread.hpp"
 
 namespace hr::bind {
 
-void Asking::begin() noexcept {
+void TestGuard::begin() noexcept {
   watched_ = p2p::progress_thread::is_watching();
   entered_ = false;
   if (!watched_) enter_now();
 }
 
-void Asking::enter_now() noexcept {
+void TestGuard::enter_now() noexcept {
   LibraryLock::acquire();
   entered_ = true;
 }
 
-void Asking::look_beside_thread() {
+void TestGuard::look_beside_thread() {
   if (p2p::progress_thread::take_round()) return;
   if (p2p::progress_thread::gets_no_turn()) {
     enter();
   } else if (!entered_) {
     entered_ = LibraryLock::acquire_soon();
   }
-  if (entered_) p2p::poll_beside_thread();
+  if (entered_) p2p::deliver_beside_thread();
 }
 
 }  // namespace hr::bind

@@ -1,5 +1,5 @@
-// Asking: the guard of calls that only ask whether something is complete (MPI_Test and its like; `asks` in
-// api/functions/).
+// TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
+// their siblings; `tests` in api/functions/).
 //
 // Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress. With one, such a
 // call does not wait for the lock before there is something to report: whether a request is complete is asked without
@@ -17,19 +17,19 @@
 
 namespace hr::bind {
 
-class Asking {
+class TestGuard {
  public:
-  Asking() noexcept {
+  TestGuard() noexcept {
     if (LibraryLock::enabled()) [[unlikely]]
       begin();
     Turn::enter();
   }
-  ~Asking() {
+  ~TestGuard() {
     Turn::leave();
     if (entered_) LibraryLock::release();
   }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
+  TestGuard(const TestGuard&) = delete;
+  TestGuard& operator=(const TestGuard&) = delete;
 
   // Progress: a round, or where a thread watches what of it takes little time, and nothing where the answer is known()
   // already. May let other threads in.
