@@ -1,6 +1,7 @@
 #include "common/measure.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace bench {
 namespace {
@@ -8,15 +9,23 @@ namespace {
 // Short repetitions, because the quiet moments of a shared machine are short.
 constexpr double kRepetition = 0.010;
 constexpr int kLeastRepetitions = 5;
+// Tries beforehand, of which the least counts: the first one warms up, and a machine that is busy for a moment must not
+// make repetitions of one iteration. Of what takes long, two.
+constexpr int kTries = 10;
+constexpr double kTriesSeconds = 0.1;
 
 }  // namespace
 
 Plan agree_on_plan(const World& world, const Options& options, const Repeat& repeat) {
-  double seconds = 0;
-  for (int tries = 1, round = 0; round < 2; ++round) {  // the first one warms up
+  double seconds = std::numeric_limits<double>::infinity();
+  double passed = 0;
+  for (int round = 1, iterations = 1; iterations != 0; ++round) {
     barrier(world);
-    seconds = std::max(repeat(tries) / tries, 1e-9);
-    tries = from_root(world, seconds < kRepetition / 10 ? 16 : 1);
+    const double taken = repeat(iterations);
+    passed += taken;
+    seconds = std::clamp(taken / iterations, 1e-9, seconds);
+    const bool enough = round == kTries || (round >= 2 && passed > kTriesSeconds);
+    iterations = from_root(world, enough ? 0 : seconds < kRepetition / 10 ? 16 : 1);
   }
   Plan plan{};
   plan.iterations =

@@ -14,9 +14,10 @@ namespace bench {
 
 // What one process of a crowd sees. Its buffers and the shared memory are at the same addresses in all of them.
 struct Crowd {
+  static constexpr int kMostSteps = 16;  // for 2^16 processes
   struct Member {
     pid_t id = 0;
-    Flag met, wrote, step[2], done;
+    Flag met[kMostSteps], wrote, done;
   };
   struct Shared {
     std::atomic<bool> failed{false};  // the system did not let us read
@@ -51,6 +52,13 @@ struct Crowd {
   void meet(Flag Member::* flag, std::uint64_t round) const {
     (own().*flag).tell(round);
     for (int i = 1; i < count; ++i) wait(member(static_cast<std::size_t>(me + i)).*flag, round);
+  }
+  // The benchmark's barrier, by dissemination; processes leave it one after the other as they do there.
+  void line_up(std::uint64_t round) const {
+    for (std::size_t step = 0, distance = 1; distance < size(); ++step, distance *= 2) {
+      own().met[step].tell(round);
+      wait(member(size() + static_cast<std::size_t>(me) - distance).met[step], round);
+    }
   }
   void read(std::size_t of, std::byte* to, const std::byte* from, std::size_t length) const {
     const iovec local{to, length}, remote{const_cast<std::byte*>(from), length};
@@ -266,7 +274,7 @@ double timed(const CrowdWay& way, const Crowd& crowd, unsigned rounds) {
       start = now_us();
     }
     if (way.apart) {
-      crowd.meet(&Crowd::Member::met, round + 1);
+      crowd.line_up(round + 1);
       const double before = now_us();
       way.round(crowd, round);
       passed += now_us() - before;
@@ -305,7 +313,7 @@ double crowd_us(const CrowdWay& way, std::size_t bytes, int processes, const std
     std::fill_n(reinterpret_cast<float*>(crowd.send), stride / sizeof(float), 1.0F);
     std::memset(crowd.receive, 0, stride);
     crowd.own().id = getpid();
-    crowd.meet(&Crowd::Member::met, 1);
+    crowd.line_up(1);
     return timed(way, crowd, rounds);
   });
   if (shared.wrong) return -1;

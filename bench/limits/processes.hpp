@@ -49,18 +49,18 @@ struct alignas(128) Flag {
   void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
 };
 
-// The largest of what `work(me)` returns in `count` processes, this one being number 0 and each bound to the next of
-// `cores`, in turn. Each may read the others' memory. 0 where one of them could not be made, ended badly or returned
-// less than 0.
+// The largest of what `work(me)` returns in `count` processes, this one being number 0. Each is bound to one of `cores`
+// if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others' memory. 0
+// where one of them could not be made, ended badly or returned less than 0.
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {
-  const auto core_of = [&](int me) { return cores[static_cast<std::size_t>(me) % cores.size()]; };
+  const bool enough = static_cast<std::size_t>(count) <= cores.size();
   const Mapped results(static_cast<std::size_t>(count) * sizeof(double), Mapped::Kind::kShared);
   if (!results) return 0;
   double* const result = reinterpret_cast<double*>(results.data());
   std::vector<pid_t> children;
   const auto run = [&](int me) {
-    bind_to(core_of(me));
+    if (enough) bind_to(cores[static_cast<std::size_t>(me)]);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     result[me] = -1;
     result[me] = work(me);
