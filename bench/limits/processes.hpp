@@ -51,7 +51,8 @@ struct alignas(128) Flag {
 
 // The largest of what `work(me)` returns in `count` processes, this one being number 0. Each is bound to one of `cores`
 // if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others' memory. 0
-// where one of them could not be made, ended badly or returned less than 0.
+// where one of them could not be made or returned less than 0. (One that is killed meanwhile leaves the others
+// waiting.)
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {
   const bool enough = static_cast<std::size_t>(count) <= cores.size();

@@ -17,7 +17,7 @@ namespace hr::p2p {
 // True when something moved.
 bool poll();
 
-// For calls that only ask whether something is there or complete: deliver_beside_thread() where a progress thread
+// For probes, which only ask whether something is there: deliver_beside_thread() where a progress thread
 // watches, whether or not it has made a round for them; else poll().
 void poll_briefly();
 // Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and

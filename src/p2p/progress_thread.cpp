@@ -103,14 +103,14 @@ void stand_in() {
   double rest = kShortestNap;
   while (!stopped()) {
     const unsigned now = LibraryLock::acquisitions();
-    if (now != calls || !LibraryLock::try_acquire()) {
+    if (now != calls || LibraryLock::contended() || !LibraryLock::try_acquire()) {
       calls = now;
       nap(rest);
       rest = std::min(2 * rest, kLongestNap);
       continue;
     }
     rest = kShortestNap;
-    // Something moved: maybe there is more, which rings no doorbell, or somebody waits for the lock.
+    // Something moved: maybe there is more, which rings no doorbell. Who waits for the lock gets it in the next round.
     if (poll_on()) {
       LibraryLock::release();
     } else {

@@ -10,10 +10,9 @@
 // User-defined reduction functions of non-blocking collectives may run on it, as may everything else that progress
 // does.
 // Calls that only ask (MPI_Test and its like) leave long work to a thread that watches: they take what rounds it has
-// made for theirs (take_round()), deliver what has arrived where it has made none (progress.hpp, poll_briefly()), and
-// make a whole round where many calls in a row have found none (gets_no_turn()).
-// Owner: process-wide, from start() to stop(). Threads: start(), stop() and wake() under the library lock, the rest
-// any.
+// made for theirs (take_round()), deliver what has arrived where it has made none (progress.hpp,
+// deliver_beside_thread()), and make a whole round where many calls in a row have found none (gets_no_turn()). Owner:
+// process-wide, from start() to stop(). Threads: start(), stop() and wake() under the library lock, the rest any.
 #pragma once
 
 #include "base/status.hpp"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headrace.bench import child, libraries, plot, suite  # noqa: E402 (the path comes first)
+from headrace.bench import bare, child, libraries, plot, suite  # noqa: E402 (the path comes first)
 from headrace.bench.compare import Result, markdown  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
 from headrace.bench.limits import Limits  # noqa: E402
@@ -43,6 +43,49 @@ class LimitsTest(unittest.TestCase):
     def test_what_was_not_measured(self):
         self.assertIsNone(self.limits.microseconds("bcast", 8))
         self.assertFalse(Limits())
+
+
+class BareTest(unittest.TestCase):
+    """What stands in the column of bare limits, of made-up figures."""
+
+    def setUp(self):
+        self.commands = []
+        self._run_json, bare.run_json = bare.run_json, self._report
+
+    def tearDown(self):
+        bare.run_json = self._run_json
+
+    def find(self, program):
+        return program
+
+    def _report(self, command, _timeout):
+        self.commands.append(command)
+        rows = {"exchange": {8: 0.2, 16384: 4}, "memcpy": {8: 0.01, 16384: 0.2, 65536: 2}, "cache line": {64: 0.1},
+                "bcast, memory": {8: 5, 8192: 20}, "bcast, reading": {8192: 10}}
+        return {"rows": [{"label": label, "bytes": size, "median": time}
+                         for label, times in rows.items() for size, time in times.items()]}
+
+    def test_best_way_of_a_collective(self):
+        limits = bare.Bare(self, 8, "8,8K")
+        limits.measure(suite.BENCHMARKS["bcast"])
+        self.assertEqual([limits.of("bcast", size) for size in (8, 8192, 64)], [5, 10, None])
+        command = " ".join(self.commands[0])
+        self.assertIn("--collectives bcast --processes 8", command)
+        self.assertIn("--sizes 8,8K", command)
+
+    def test_messages(self):
+        limits = bare.Bare(self, 2, None)
+        limits.measure(suite.BENCHMARKS["latency"])
+        limits.measure(suite.BENCHMARKS["bandwidth"])
+        self.assertEqual([limits.of("latency", size) for size in (8, 16384, 65536)], [0.2, 4, 2])
+        self.assertEqual(limits.of("bandwidth", 65536), 32768)
+
+    def test_unknown(self):
+        for ranks, touch, name in ((2, False, "reduce"), (8, False, "latency"), (2, True, "bcast"), (1, False, "bcast")):
+            limits = bare.Bare(self, ranks, None, touch)
+            limits.measure(suite.BENCHMARKS[name])
+            self.assertIsNone(limits.of(name, 8))
+        self.assertEqual(self.commands, [])
 
 
 class FigureTest(unittest.TestCase):

@@ -17,12 +17,14 @@ TIMEOUT = 60  # seconds
 class Bare:
     """Measured in the rounds of the benchmark that they stand beside, so that the machine's load meets both alike."""
 
-    def __init__(self, programs: Programs, ranks: int, sizes: str | None):
-        self._programs, self._ranks, self._sizes = programs, ranks, sizes
+    def __init__(self, programs: Programs, ranks: int, sizes: str | None, touch: bool = False):
+        self._programs, self._ranks, self._sizes, self._touch = programs, ranks, sizes, touch
         self._limits: dict[str, Limits] = {}  # by benchmark
         self._failed = False
 
     def knows(self, benchmark: Benchmark) -> bool:
+        if self._touch and benchmark.touches:
+            return False  # nobody touches the data of the bare copies
         if benchmark.name in COLLECTIVES:
             return self._ranks > 1
         return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
@@ -31,9 +33,11 @@ class Bare:
         """Once more. What cannot be measured is said once, and is no limit."""
         if self._failed or not self.knows(benchmark):
             return
-        arguments = ["--sizes", self._sizes or benchmark.sizes or "8", "--samples", "100"]
+        arguments = ["--sizes", self._sizes or benchmark.sizes or "8"]
         if benchmark.name in COLLECTIVES:
             arguments += ["--samples", "5", "--collectives", benchmark.name, "--processes", str(self._ranks)]
+        else:
+            arguments += ["--samples", "100"]
         try:
             report = run_json([self._programs.find("host_limits"), *arguments], TIMEOUT)
         except Failed as failed:
@@ -48,8 +52,8 @@ class Bare:
         if limits is None:
             return None
         if benchmark in COLLECTIVES:
-            times = [limits.microseconds(way, bytes_) for way in limits.labels() if bytes_ in limits.sizes(way)]
-            return min((time for time in times if time), default=None)
+            ways = [way for way in limits.labels() if way.split(",")[0] == benchmark and bytes_ in limits.sizes(way)]
+            return min((limits.microseconds(way, bytes_) for way in ways), default=None)
         copy = limits.microseconds("memcpy", bytes_) if bytes_ else None
         if benchmark == "bandwidth":
             return bytes_ / copy if copy else None

@@ -141,15 +141,14 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
                 ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())), args.touch)
-    bare = Bare(ours, args.ranks, args.sizes)
+    bare = Bare(ours, args.ranks, args.sizes, args.touch)
     lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
     results = compare(args.chosen, chosen, directories, plan, bare)
     names = [library.name for library in chosen] + list(failures)
     for result in results:
         result.failures |= failures
-        touched = args.touch and result.benchmark.touches  # the bare copies' data is not
-        lines.append(markdown(result, names, bare.of if bare.knows(result.benchmark) and not touched else None))
+        lines.append(markdown(result, names, bare.of if bare.knows(result.benchmark) else None))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)
     text = "\n".join(lines)

@@ -140,7 +140,8 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
     peers = [name for name in libraries if name != "headrace"]
     compared = "headrace" in libraries and bool(peers)
     own_limits = any(result.bare(key) for key in result.keys())
-    limited = own_limits or (limits is not None and any(limits(result.benchmark.name, size) for _, size in result.keys()))
+    measured = limits is not None and any(limits(result.benchmark.name, size) for _, size in result.keys())
+    limited = own_limits or measured
     columns = (["what"] if labels else []) + ["bytes", *libraries]
     columns += (["bare limit"] if limited else []) + (["headrace / best peer (spread)"] if compared else [])
     lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",

@@ -11,6 +11,9 @@ namespace {
 Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
+  const std::size_t most = call.area->slot_bytes();
+  const shared::Rounds rounds(call,
+                              shared::rounds_of(call.bytes, most));  // before any error: nobody waits for who leaves
   View own;
   if (call.in_place) {
     HR_CO_TRY(call.recv.block(rank, &own));
@@ -22,8 +25,6 @@ Task run(const Call& call) {
                    "send count and type are %zu bytes, receive count and type %zu a process", own.packed, call.bytes);
   }
   HR_CO_TRY(copy_block(call.send, 0, call.recv, rank));
-  const std::size_t most = call.area->slot_bytes();
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most));
   for (std::uint64_t step = 0; step <= rounds.count(); ++step) {
     if (step < rounds.count()) {
       const shared::Piece piece = shared::piece_of(call.bytes, most, step);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "base/statistics.hpp"
 #include "p2p/peer_memory.hpp"
@@ -70,6 +72,7 @@ std::uint64_t& report_of(const Call& call, int rank, Word Control::* word) {
 
 Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status status, bool* everywhere) {
   const bool refused = status.errc() == Errc::kUnsupportedOperation;
+  std::string detail = status.ok() ? std::string{} : take_detail();  // others run while this waits
   ReadingTurns& turns = call.area->reading_turns();
   report_of(call, call.rank(), word) = (refused ? kRefused : 0) | (turns.votes(call.operation, call.bytes) ? kPays : 0);
   steps.tell(word, 1);
@@ -83,9 +86,11 @@ Task conclude(const Call& call, const Steps& steps, Word Control::* word, Status
     if ((report & kPays) != 0) ++votes;
   }
   turns.decide(call.operation, call.bytes, *everywhere && 2 * votes > call.size());
-  if (refused) static_cast<void>(take_detail());
   if (*everywhere && word == &Control::consumed) add(Statistic::coll_read);
-  co_return refused ? kOk : status;
+  // Else all go the other way, this process too, which finds its error again: who left would be waited for there.
+  if (!*everywhere || status.ok()) co_return kOk;
+  set_detail(std::move(detail));
+  co_return status;
 }
 
 Task read_or_else(const Call& call, ByReading how) {
@@ -93,13 +98,18 @@ Task read_or_else(const Call& call, ByReading how) {
   HR_CO_UNTIL(call, free);
   if (!how.from_root || call.is_root()) expose(call, how.own);
   Status status = copy_block(call.send, how.block, call.recv, call.rank());  // while others arrive
+  std::string detail = status.ok() ? std::string{} : take_detail();
   CellsArrived arrived = how.from_root ? CellsArrived{call, call.root, call.root + 1} : others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   if (!how.from_root) call.area->seen_everybody(call.ticket);
   bool done = how.from_root ? exposed_by(call, call.root).send != 0 : all_readable(call, false);
   if (done) {
     const Steps steps(call);
-    if (status.ok()) status = how.read(call, how.block);
+    if (status.ok()) {
+      status = how.read(call, how.block);
+    } else {
+      set_detail(std::move(detail));
+    }
     Task concluding = conclude(call, steps, &Control::consumed, status, &done);
     HR_CO_TRY(co_await concluding);
   }

@@ -63,7 +63,7 @@ void expose(const Call& call, const Exposed& own);
 
 // An operation that reads once. This process's own block goes from call.send to call.recv while others arrive.
 struct ByReading {
-  Exposed own;                                  // what others may read of this process
+  Exposed own;                                  // what others may read of this process, or of the root
   Status (*read)(const Call& call, int block);  // what it needs of others, which have exposed theirs
   const Algorithm& otherwise;                   // what all do where somebody cannot be read
   int block = 0;                                // of what each exposes, the one for this process

@@ -3,9 +3,6 @@
 // their buffers before each operation and programs that do not, members that come late, other operations between, and
 // members whose data cannot be read as one run of memory, in the operations that decide and in others. Every element is
 // checked, and that both ways were taken.
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -128,25 +125,6 @@ void late(int microseconds) {
   const double until = MPI_Wtime() + 1e-6 * microseconds;
   while (MPI_Wtime() < until) {
   }
-}
-
-// The system lets rank 0 read rank 1.
-bool can_be_read(const check::Environment& mpi) {
-  long here[2] = {::getpid(), 0};
-  const long magic = 0x5ca1ab1e;
-  here[1] = reinterpret_cast<long>(&magic);
-  long there[2] = {0, 0};
-  const int last = mpi.size - 1;
-  if (mpi.rank == last) CHECK_OK(MPI_Send(here, 2, MPI_LONG, 0, 0, MPI_COMM_WORLD));
-  int can = 0;
-  if (mpi.rank == 0) {
-    CHECK_OK(MPI_Recv(there, 2, MPI_LONG, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    long found = 0;
-    const iovec to{&found, sizeof found}, from{reinterpret_cast<void*>(there[1]), sizeof found};
-    can = ::process_vm_readv(static_cast<pid_t>(there[0]), &to, 1, &from, 1, 0) == sizeof found && found == magic;
-  }
-  CHECK_OK(MPI_Bcast(&can, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  return can != 0;
 }
 
 // Trials of short ones are 17 operations, of which the last decides.
