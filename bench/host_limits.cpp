@@ -27,6 +27,8 @@ constexpr std::size_t kLargestExchange = 16384;
 constexpr std::size_t kRoom = 524288;
 constexpr std::size_t kShortestInPieces = 256;
 constexpr std::size_t kShortestInTurns = 4096;
+constexpr unsigned kRoundsOfDistance = 100;
+constexpr double kPatience = 10e6;  // microseconds
 
 // A flag with the data right behind it, so that little data shares its line.
 class Mailbox {
@@ -100,12 +102,27 @@ struct Job {
   int processes = 2;
   std::string json;
   std::vector<int> cores = bench::allowed_cores();
+  bench::Apart cores_apart;
   bench::Report report{};
 
   // At most `samples` of what `once` returns, for about so long. Returns false where a figure is not one.
   template <class Once>
   bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
-    return add(label, bytes, bench::sample({std::min(samples, least), samples, microseconds}, once));
+    return add(label, bytes,
+               bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
+  }
+  // What `once` returns where the two cores are as far apart before and after it as they should be. 0: they never were.
+  template <class Once>
+  double at_distance(Once once) const {
+    if (!cores_apart) return once();
+    const auto fits = [&] { return cores_apart.contains(1e3 * exchange_us(0, cores[1], kRoundsOfDistance)); };
+    bench::bind_to(cores[0]);
+    for (const double end = bench::now_us() + kPatience; bench::now_us() < end;) {
+      if (!fits()) continue;
+      const double found = once();
+      if (found <= 0 || fits()) return found;
+    }
+    return 0;
   }
   bool add(const char* label, std::size_t bytes, const bench::Statistics& times) {
     if (times.best <= 0) return false;
@@ -194,6 +211,9 @@ bench::OptionTable option_table(Job& job) {
             [&job](const std::string& v) { return parse_collectives(v, job.collectives); });
   table.add("--processes", "N", "of the collectives; more than cores share them (2)",
             [&job](const std::string& v) { return bench::parse_positive(v, job.processes) && job.processes >= 2; });
+  table.add("--cores-apart", "NS-NS",
+            "two processes: only samples count before and after which a cache line took so long",
+            [&job](const std::string& v) { return bench::parse_apart(v, job.cores_apart); });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&job](const std::string& v) { return !(job.json = v).empty(); });
   return table;
@@ -205,7 +225,11 @@ int main(int argc, char** argv) {
   Job job;
   std::string message;
   const bench::OptionTable table = option_table(job);
-  const bench::ParseResult parsed = table.parse(argc, argv, message);
+  bench::ParseResult parsed = table.parse(argc, argv, message);
+  if (parsed == bench::ParseResult::kRun && job.cores_apart && (job.processes != 2 || job.cores.size() < 2)) {
+    message = "--cores-apart is for 2 processes, on 2 cores";
+    parsed = bench::ParseResult::kError;
+  }
   if (parsed != bench::ParseResult::kRun) {
     std::fprintf(parsed == bench::ParseResult::kHelp ? stdout : stderr, "%s%susage: host_limits [options]\n%s",
                  message.c_str(), message.empty() ? "" : "\n", table.help().c_str());

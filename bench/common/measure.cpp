@@ -1,7 +1,10 @@
 #include "common/measure.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
+
+#include "common/distance.hpp"
 
 namespace bench {
 namespace {
@@ -13,6 +16,40 @@ constexpr int kLeastRepetitions = 5;
 // make repetitions of one iteration. Of what takes long, two.
 constexpr int kTries = 10;
 constexpr double kTriesSeconds = 0.1;
+constexpr double kPatience = 30;
+
+std::vector<double> measure_apart(const World& world, const Plan& plan, const Repeat& repeat) {
+  Distance distance(world);
+  std::vector<double> seconds;
+  double nearest = std::numeric_limits<double>::infinity(), farthest = 0;
+  const auto fits = [&] {
+    const double now = distance.now();
+    nearest = std::min(nearest, now);
+    farthest = std::max(farthest, now);
+    return plan.cores_apart.contains(now);
+  };
+  const double end = MPI_Wtime() + kPatience;
+  int more = 1;
+  while (more != 0) {
+    if (fits()) {
+      barrier(world);
+      const double taken = repeat(plan.iterations);
+      if (fits()) seconds.push_back(taken);
+    }
+    const bool enough = seconds.size() == static_cast<std::size_t>(plan.repetitions) || MPI_Wtime() > end;
+    more = from_root(world, enough ? 0 : 1);
+  }
+  if (seconds.empty()) {
+    if (world.rank == 0) {
+      std::fprintf(stderr,
+                   "--cores-apart %.0f-%.0f: for %.0f s the cores of the two ranks were never so far apart during a "
+                   "repetition; a cache line took %.0f to %.0f ns\n",
+                   plan.cores_apart.least, plan.cores_apart.most, kPatience, nearest, farthest);
+    }
+    MPI_Abort(world.comm, 3);
+  }
+  return seconds;
+}
 
 }  // namespace
 
@@ -36,12 +73,14 @@ Plan agree_on_plan(const World& world, const Options& options, const Repeat& rep
   plan.repetitions =
       static_cast<int>(std::min<double>(options.repetitions, std::max<double>(affordable, kLeastRepetitions)));
   plan.repetitions = from_root(world, plan.repetitions);
+  plan.cores_apart = options.cores_apart;
   return plan;
 }
 
 std::vector<double> measure(const World& world, const Plan& plan, const Repeat& repeat) {
   barrier(world);
   repeat(plan.warmup);
+  if (plan.cores_apart) return measure_apart(world, plan, repeat);
   std::vector<double> seconds;
   for (int r = 0; r < plan.repetitions; ++r) {
     barrier(world);

@@ -11,6 +11,7 @@ namespace bench {
 
 struct Plan {
   int iterations, warmup, repetitions;
+  Apart cores_apart;
 };
 
 // Does what is measured `iterations` times; the seconds of it that count.
@@ -28,7 +29,8 @@ Repeat whole_time(Work work) {
 
 // Tries, on all ranks, how long one iteration takes; what rank 0 makes of it.
 Plan agree_on_plan(const World& world, const Options& options, const Repeat& repeat);
-// Warm-up, then a barrier before each repetition. Seconds of each.
+// Warm-up, then a barrier before each repetition. Seconds of each. With `cores_apart`: of those only that fit, as many
+// as wanted or as there are in 30 s; none: ends the job (code 3), and says how far apart the cores were.
 std::vector<double> measure(const World& world, const Plan& plan, const Repeat& repeat);
 
 }  // namespace bench

@@ -50,6 +50,17 @@ bool parse_positive(const std::string& text, int& value) {
   return true;
 }
 
+bool parse_apart(const std::string& text, Apart& apart) {
+  int least = 0, most = 0;
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos || !parse_positive(text.substr(0, dash), least) ||
+      !parse_positive(text.substr(dash + 1), most) || most < least) {
+    return false;
+  }
+  apart = {static_cast<double>(least), static_cast<double>(most)};
+  return true;
+}
+
 bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes) {
   sizes.clear();
   for (const std::string& part : split(text)) {
@@ -135,6 +146,9 @@ OptionTable common_options(Options& options) {
             [&options](const std::string& v) { return parse_memory(v, options.memory); });
   table.add("--cuda-in-use", "", "make a CUDA context and send one device message first", flag(options.cuda_in_use));
   table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
+  table.add("--cores-apart", "NS-NS",
+            "two ranks: only repetitions count before and after which a bare cache line took so long from core to core",
+            [&options](const std::string& v) { return parse_apart(v, options.cores_apart); });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&options](const std::string& v) { return !(options.json = v).empty(); });
   return table;

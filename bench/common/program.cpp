@@ -44,6 +44,10 @@ int run_program(int argc, char** argv, const Program& program, const OptionTable
       message = "runs on an even number of ranks, not " + std::to_string(world.size);
       parsed = ParseResult::kError;
     }
+    if (parsed == ParseResult::kRun && options.cores_apart && world.size != 2) {
+      message = "--cores-apart is for 2 ranks, not " + std::to_string(world.size);
+      parsed = ParseResult::kError;
+    }
     if (parsed == ParseResult::kHelp && world.rank == 0) std::fputs(usage(program, table).c_str(), stdout);
     if (parsed == ParseResult::kError && world.rank == 0) {
       std::fprintf(stderr, "%s: %s\n%s", program.name, message.c_str(), usage(program, table).c_str());
@@ -88,6 +92,11 @@ Report make_report(const Program& program, const World& world, const Options& op
   report.validated = options.validate;
   report.cpus = gather_text(world, allowed_cpus());
   if (options.cuda_in_use) report.settings.emplace_back("cuda", "in use");
+  if (options.cores_apart) {
+    const auto text = [](double value) { return std::to_string(static_cast<int>(value)); };
+    report.settings.emplace_back("cores_apart",
+                                 text(options.cores_apart.least) + '-' + text(options.cores_apart.most) + " ns");
+  }
   if (options.touch) report.settings.emplace_back("buffers", "touched");
   return report;
 }

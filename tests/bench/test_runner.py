@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from headrace.bench import bare, child, libraries, plot, suite  # noqa: E402 (the path comes first)
-from headrace.bench.compare import Result, markdown  # noqa: E402
+from headrace.bench.compare import Result, markdown, wandering_warning  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
 from headrace.bench.limits import Limits  # noqa: E402
 
@@ -80,12 +80,34 @@ class BareTest(unittest.TestCase):
         self.assertEqual([limits.of("latency", size) for size in (8, 16384, 65536)], [0.2, 4, 2])
         self.assertEqual(limits.of("bandwidth", 65536), 32768)
 
+    def test_cores_apart(self):
+        for name in ("latency", "bcast"):
+            limits = bare.Bare(self, 2, "8", cores_apart="45-150")
+            limits.measure(suite.BENCHMARKS[name])
+            self.assertIn("--cores-apart 45-150", " ".join(self.commands[-1]))
+
+    def test_distances(self):
+        limits = bare.Bare(self, 2, "8")
+        self.assertEqual(limits.distances(), [])
+        for _ in range(2):
+            limits.measure(suite.BENCHMARKS["latency"])
+        self.assertEqual(limits.distances(), [0.1, 0.1])
+
     def test_unknown(self):
         for ranks, touch, name in ((2, False, "reduce"), (8, False, "latency"), (2, True, "bcast"), (1, False, "bcast")):
             limits = bare.Bare(self, ranks, None, touch)
             limits.measure(suite.BENCHMARKS[name])
             self.assertIsNone(limits.of(name, 8))
         self.assertEqual(self.commands, [])
+
+
+class WanderingTest(unittest.TestCase):
+    def test_cores_that_stay(self):
+        self.assertEqual(wandering_warning([]), "")
+        self.assertEqual(wandering_warning([0.06, 0.07, 0.1]), "")
+
+    def test_cores_that_wander(self):
+        self.assertIn("25 to 270 ns", wandering_warning([0.06, 0.025, 0.27]))
 
 
 class FigureTest(unittest.TestCase):

@@ -17,8 +17,10 @@ TIMEOUT = 60  # seconds
 class Bare:
     """Measured in the rounds of the benchmark that they stand beside, so that the machine's load meets both alike."""
 
-    def __init__(self, programs: Programs, ranks: int, sizes: str | None, touch: bool = False):
+    def __init__(self, programs: Programs, ranks: int, sizes: str | None, touch: bool = False,
+                 cores_apart: str | None = None):
         self._programs, self._ranks, self._sizes, self._touch = programs, ranks, sizes, touch
+        self._arguments = ["--cores-apart", cores_apart] if cores_apart else []
         self._limits: dict[str, Limits] = {}  # by benchmark
         self._failed = False
 
@@ -38,6 +40,7 @@ class Bare:
             arguments += ["--samples", "5", "--collectives", benchmark.name, "--processes", str(self._ranks)]
         else:
             arguments += ["--samples", "100"]
+        arguments += self._arguments
         try:
             report = run_json([self._programs.find("host_limits"), *arguments], TIMEOUT)
         except Failed as failed:
@@ -45,6 +48,10 @@ class Bare:
             print(f"headrace bench: no bare limits: {failed}", file=sys.stderr)
             return
         self._limits.setdefault(benchmark.name, Limits()).add(report)
+
+    def distances(self) -> list[float]:
+        """Microseconds that a cache line took from core to core, the median of each run. Latency and bandwidth know them."""
+        return [time for limits in self._limits.values() for time in limits.runs("cache line", 64)]
 
     def of(self, benchmark: str, bytes_: int) -> float | None:
         """The best that was measured without MPI. None: nothing was."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from headrace.bench import gpu, libraries, plot, suite
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
-from headrace.bench.compare import Plan, Result, compare, markdown, pinning_warning
+from headrace.bench.compare import Plan, Result, compare, markdown, pinning_warning, wandering_warning
 from headrace.bench.libraries import Library
 from headrace.bench.programs import Programs, locate
 
@@ -50,6 +50,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=20, help="repetitions inside a run (20)")
     parser.add_argument("--touch", action="store_true",
                         help="latency and collectives: write what is sent, read what came, within the times")
+    parser.add_argument("--cores-apart", metavar="NS-NS",
+                        help="two ranks: only repetitions count before and after which a bare cache line took so long "
+                             "from core to core; for virtual machines whose cores wander")
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
@@ -72,6 +75,10 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--runs, --samples and --ranks are at least 1")
     if args.touch and not any(b.touches for b in args.chosen):
         parser.error("--touch is for latency and the collectives, of which none is asked for")
+    if args.cores_apart and not re.fullmatch(r"[0-9]+-[0-9]+", args.cores_apart):
+        parser.error(f"--cores-apart wants nanoseconds, at least and at most, like 45-150, not '{args.cores_apart}'")
+    if args.cores_apart and args.ranks != 2:
+        parser.error(f"--cores-apart is for 2 ranks, not {args.ranks}")
     if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):
         parser.error(f"{', '.join(odd)} run on an even number of ranks, not {args.ranks}")
     return args
@@ -140,8 +147,9 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     if not chosen:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
-                ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ())), args.touch)
-    bare = Bare(ours, args.ranks, args.sizes, args.touch)
+                ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ()),
+                 *(("--cores-apart", args.cores_apart) if args.cores_apart else ())), args.touch)
+    bare = Bare(ours, args.ranks, args.sizes, args.touch, args.cores_apart)
     lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
     results = compare(args.chosen, chosen, directories, plan, bare)
@@ -150,6 +158,8 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
         result.failures |= failures
         lines.append(markdown(result, names, bare.of if bare.knows(result.benchmark) else None))
     if results and (warning := pinning_warning(results[0], plan)):
+        lines.append(warning)
+    if warning := wandering_warning(bare.distances()):
         lines.append(warning)
     text = "\n".join(lines)
     print(text)

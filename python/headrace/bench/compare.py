@@ -130,6 +130,14 @@ def pinning_warning(result: Result, plan: Plan) -> str:
     return f"not bound to cores: {', '.join(loose)}" if loose else ""
 
 
+def wandering_warning(distances: list[float]) -> str:
+    """What a cache line took in each run, in microseconds: whether the machine's cores stay where they are."""
+    if not distances or max(distances) < 2 * min(distances):
+        return ""
+    return (f"the two cores were not equally far apart in all runs: a bare cache line took {min(distances) * 1e3:.0f} to "
+            f"{max(distances) * 1e3:.0f} ns (--cores-apart measures at one distance)")
+
+
 def markdown(result: Result, libraries: list[str], limits=None) -> str:
     """One benchmark's table; `limits` gives the bare limit of a size, or None."""
     sample = result.sample()

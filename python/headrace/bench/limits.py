@@ -22,6 +22,10 @@ class Limits:
     def __bool__(self) -> bool:
         return bool(self._values)
 
+    def runs(self, label: str, bytes_: int) -> list[float]:
+        """One figure a report."""
+        return self._values.get((label, bytes_), [])
+
     def labels(self) -> list[str]:
         return list(dict.fromkeys(name for name, _ in self._values))
 
