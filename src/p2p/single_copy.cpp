@@ -16,11 +16,14 @@ namespace hr::p2p {
 namespace single_copy {
 namespace {
 
-// A trial: so many messages, or so many bytes (about what a ring holds); at least three, whose first turn is
-// still that of the other way.
+// A trial: so many messages, or so many bytes (about what a ring holds); at least three.
 constexpr int kTrialMessages = 8;
 constexpr int kLeastMessages = 3;
 constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
+// After a change of way so many messages, or bytes, count for nothing: the caches still hold what the other way left,
+// and the ring's lines are where they were last used.
+constexpr int kSettlingMessages = 8;
+constexpr std::size_t kSettlingBytes = std::size_t{512} << 10;
 constexpr int kFirstTrials = 2;  // of each way
 constexpr std::uint64_t kFirstRetry = 512;
 // Seconds that stand for "not this way"; a stream's cost lies between that and nothing (stream.cpp).
@@ -47,20 +50,16 @@ class Best {
 // One of the two ways.
 class Way {
  public:
-  // `turn`: since the message before, 0 when there was none. True when that was the end of a trial.
+  // `turn`: since the message before. True when that was the end of a trial.
   bool add(std::uint64_t under_way, std::uint64_t turn, std::size_t bytes) {
-    // The first turn of a trial is still that of the other way.
-    if (bytes_ != 0 && turn != 0) {
-      turns_ += turn;
-      turn_bytes_ += bytes;
-    }
+    turns_ += turn;
     time_ += under_way;
     bytes_ += bytes;
     if (++messages_ < kLeastMessages || (messages_ < kTrialMessages && bytes_ < kTrialBytes)) return false;
     under_way_.add(static_cast<double>(time_) / static_cast<double>(bytes_));
-    turn_.add(turn_bytes_ != 0 ? static_cast<double>(turns_) / static_cast<double>(turn_bytes_) : kUnknown);
+    turn_.add(static_cast<double>(turns_) / static_cast<double>(bytes_));
     time_ = turns_ = 0;
-    bytes_ = turn_bytes_ = 0;
+    bytes_ = 0;
     messages_ = 0;
     ++trials_;
     return true;
@@ -74,7 +73,6 @@ class Way {
   std::uint64_t time_ = 0;
   std::uint64_t turns_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t turn_bytes_ = 0;
   int messages_ = 0;
   int trials_ = 0;
 };
@@ -84,20 +82,43 @@ struct SizeClass {
   Way stream;
   bool reads = true;  // what is done now
   bool trial_over = false;
+  int settling_messages = kSettlingMessages;  // still to come
+  std::size_t settling_bytes = kSettlingBytes;
   std::uint64_t transfers = 0;
   std::uint64_t last_end = 0;
-  std::uint64_t retry = kFirstRetry;
+  bool prefers_reading = true;  // when it is not on trial
+  std::uint64_t gap = kFirstRetry;
+  std::uint64_t retry = gap;  // once there were so many transfers
 
+  // Another message. True: it is none to count.
+  bool settles(std::size_t bytes) {
+    if (settling_bytes == 0) return false;
+    settling_bytes = --settling_messages == 0 ? 0 : settling_bytes - std::min(bytes, settling_bytes);
+    return true;
+  }
   // After a trial, and when nothing is under way.
   void choose() {
+    const bool before = reads;
+    decide();
+    if (reads == before) return;
+    settling_messages = kSettlingMessages;
+    settling_bytes = kSettlingBytes;
+  }
+  void decide() {
     trial_over = false;
     if (stream.trials() < kFirstTrials) {
       reads = !reads;
     } else if (transfers >= retry) {
-      retry *= 4;
+      gap *= 4;
+      retry = transfers + gap;
       reads = !reads;
     } else {
       reads = !stream_is_faster(read.cost(), stream.cost());
+      if (reads == prefers_reading) return;
+      // Something has changed: what is known of the other way may not hold any more.
+      prefers_reading = reads;
+      gap = kFirstRetry;
+      retry = transfers + gap;
     }
   }
 };
@@ -158,7 +179,9 @@ void ends(Request& receive) {
   const bool read = timing == Request::Timing::kRead;
   const std::uint64_t before = std::exchange(size_class.last_end, now);
   Way& way = read ? size_class.read : size_class.stream;
-  if (way.add(now - since, before != 0 ? now - before : 0, receive.total_)) size_class.trial_over = true;
+  if (!size_class.settles(receive.total_) && way.add(now - since, now - before, receive.total_)) {
+    size_class.trial_over = true;
+  }
   since = now;
   --under_way;
 }
