@@ -126,12 +126,15 @@ void* run(void*) {
   return nullptr;
 }
 
+int allowed_cores() noexcept {
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
 bool may_watch() noexcept {
   if (knobs().progress_thread == ProgressThreadChoice::kWatch) return true;
   if (knobs().progress_thread == ProgressThreadChoice::kSleep) return false;
-  cpu_set_t allowed;
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1 &&
-         2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  return allowed_cores() > 1 && 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 }  // namespace
@@ -160,6 +163,12 @@ Status start() {
   watching.store(watches, std::memory_order_relaxed);
   log::write(log::Level::kDecision, "progress thread: %s",
              watches ? "watches while the program computes" : "sleeps until messages come");
+  if (watches && allowed_cores() == 1) {
+    log::write(
+        log::Level::kNote,
+        "HEADRACE_PROGRESS_THREAD=watch, but this process may use one core only, which the thread takes from the "
+        "program: bind ranks to more (mpiexec --bind-to none), or say \"on\"");
+  }
   return kOk;
 }
 
