@@ -3,9 +3,9 @@
 //
 // For each size class (a power of two) messages go one way for a trial, then the other way, twice; after that the
 // faster way is used, and the other one tried again after so many transfers, four times as many, and so on, from the
-// start when the choice changes: the first streams find a ring whose pages nobody has touched yet. The first messages after a change of way are none to judge
-// by. A way changes when nothing is under way, so that a trial is one message after another in a ping-pong and a whole
-// window where many are in flight.
+// start when the choice changes: the first streams find a ring whose pages nobody has touched yet. The first messages
+// after a change of way are none to judge by. A way changes when nothing is under way, so that a trial is one message
+// after another in a ping-pong and a whole window where many are in flight.
 //
 // Two times count. Under way: from a message's announcement, or from the end of the one before it, to its own end. And
 // the turn: from the end of one message of the class to the end of the next. A message that was read leaves its lines
