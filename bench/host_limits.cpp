@@ -1,8 +1,9 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
-// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B
-// on in pieces, limits/turns.hpp), one way in microseconds, and one memcpy between two buffers of each size. With
-// --turns also longer messages in pieces, through little and through much memory, an allgather by reading and a
-// broadcast. With --collectives instead operations of several processes (limits/crowd.hpp).
+// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B on
+// the less of two ways, in pieces and past the caches, limits/turns.hpp), one way in microseconds, and one memcpy
+// between two buffers of each size. With --turns also longer messages both ways, through little and through much
+// memory, an allgather by reading and a broadcast. With --collectives instead operations of several processes
+// (limits/crowd.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -141,8 +142,9 @@ void measure_messages(Job& job) {
   for (const std::size_t bytes : job.sizes) {
     if (bytes == 0 || bytes > kLargestExchange) continue;
     job.add("exchange", bytes, 5, 20e3, [&] {
-      return bytes < kShortestInPieces ? exchange_us(bytes, other, kRounds)
-                                       : bench::in_pieces_us(bytes, kRoom, other, kRounds / 4);
+      if (bytes < kShortestInPieces) return exchange_us(bytes, other, kRounds);
+      const double in_pieces = bench::in_pieces_us(bytes, kRoom, other, kRounds / 4);
+      return std::min(in_pieces, bench::past_caches_us(bytes, kRoom, other, kRounds / 4));
     });
   }
   if (!job.turns) return;
@@ -155,6 +157,7 @@ void measure_messages(Job& job) {
     if (bytes < kShortestInTurns) continue;
     figure("bcast, reading", [&] { return broadcast(bench::Broadcast::kByReading); });
     figure("pieces, 32 KiB", [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
+    figure("past caches", [&] { return bench::past_caches_us(bytes, kRoom, other, rounds); });
     figure("pieces, 512 KiB", [&] { return bench::in_pieces_us(bytes, kRoom, other, rounds); });
     figure("read block", [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
     figure("read, copy own", [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });

@@ -1,5 +1,8 @@
 #include "limits/turns.hpp"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 #include <sched.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,15 +25,23 @@ constexpr std::size_t kPiece = 3072;
 constexpr std::size_t kAsked = 4096;  // lines that a writer asks for ahead of its turn
 constexpr std::size_t kLine = 64;
 
+// How data gets into shared memory.
+enum class In { kPieces, kPastCaches };
+
 class Way {
  public:
-  Way(std::size_t bytes, std::size_t room)
-      : bytes_(bytes), stride_((bytes + 127) / 128 * 128), places_(std::max<std::size_t>(1, room / stride_)) {
-    memory_.resize(stride_ * places_);
+  Way(In in, std::size_t bytes, std::size_t room)
+      : in_(in), bytes_(bytes), stride_((bytes + 127) / 128 * 128), places_(std::max<std::size_t>(1, room / stride_)) {
+    memory_.resize(stride_ * places_ / sizeof(Pair));
   }
   void send(unsigned turn, const std::byte* from) {
     std::byte* const to = place(turn);
     std::uint64_t pieces = 0;
+    if (in_ == In::kPastCaches) {
+      copy_past_caches(to, from);
+      written_.tell(first_of(turn) + pieces_of(bytes_));
+      return;
+    }
     for (std::size_t at = 0; at < bytes_; at += kPiece) {
       std::memcpy(to + at, from + at, std::min(kPiece, bytes_ - at));
       written_.tell(first_of(turn) + ++pieces);
@@ -39,7 +50,8 @@ class Way {
   void receive(unsigned turn, std::byte* to) {
     const std::byte* const from = place(turn);
     std::uint64_t pieces = 0;
-    for (std::size_t at = 0; at < bytes_; at += kPiece) {
+    if (in_ == In::kPastCaches) written_.wait(first_of(turn) + pieces_of(bytes_));
+    for (std::size_t at = 0; in_ == In::kPieces && at < bytes_; at += kPiece) {
       written_.wait(first_of(turn) + ++pieces);
       const std::size_t end = std::min(at + kPiece, bytes_);
       for (std::size_t line = at; line < end; line += kLine) __builtin_prefetch(from + line);
@@ -48,6 +60,7 @@ class Way {
   }
   void take_back([[maybe_unused]] unsigned turn) {
 #if defined(__x86_64__)
+    if (in_ == In::kPastCaches) return;
     std::byte* const to = place(turn);
     for (std::size_t line = 0; line < std::min(bytes_, kAsked); line += kLine)
       asm volatile("prefetchw %0" : : "m"(to[line]));
@@ -56,9 +69,27 @@ class Way {
 
  private:
   static std::uint64_t first_of(unsigned turn) { return std::uint64_t{turn} << 16; }
-  std::byte* place(unsigned turn) { return memory_.data() + turn % places_ * stride_; }
+  static std::uint64_t pieces_of(std::size_t bytes) { return (bytes + kPiece - 1) / kPiece; }
+  std::byte* place(unsigned turn) { return memory_.data()->bytes + turn % places_ * stride_; }
+  void copy_past_caches(std::byte* to, const std::byte* from) const {
+#if defined(__x86_64__)
+    const std::size_t lines = bytes_ / kLine * kLine;
+    for (std::size_t at = 0; at < lines; at += sizeof(__m128i)) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+    }
+    std::memcpy(to + lines, from + lines, bytes_ - lines);
+    _mm_sfence();
+#else
+    std::memcpy(to, from, bytes_);
+#endif
+  }
+  struct alignas(128) Pair {
+    std::byte bytes[128];
+  };
+  In in_;
   std::size_t bytes_, stride_, places_;
-  std::vector<std::byte> memory_;
+  std::vector<Pair> memory_;
   Flag written_;
 };
 
@@ -148,10 +179,8 @@ double on_two_processes(std::size_t bytes, int other_core, Work work) {
   return told.failed ? 0 : found;
 }
 
-}  // namespace
-
-double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
-  Way there(bytes, room), back(bytes, room);
+double ping_pong_us(In in, std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
+  Way there(in, bytes, room), back(in, bytes, room);
   std::thread partner([&] {
     bind_to(other_core);
     std::vector<std::byte> send(bytes), receive(bytes);
@@ -172,6 +201,16 @@ double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigne
   const double passed = now_us() - start;
   partner.join();
   return passed / (2.0 * (rounds - 1));
+}
+
+}  // namespace
+
+double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
+  return ping_pong_us(In::kPieces, bytes, room, other_core, rounds);
+}
+
+double past_caches_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
+  return ping_pong_us(In::kPastCaches, bytes, room, other_core, rounds);
 }
 
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds) {

@@ -11,6 +11,10 @@ namespace bench {
 // that the reader's nearest cache still has takes longer to come back to the writer than one that has left it.
 double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds);
 
+// The same copied in as a whole, past the writer's caches, before the flag: the reader has it from memory. Sooner where
+// the two cores share no cache, on AMD processors. Elsewhere than on x86-64 copied in the usual way.
+double past_caches_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds);
+
 // An allgather of two processes: each copies its own block of `bytes` and reads the other's by process_vm_readv, and
 // waits until the other one has read. Without `own` the own block is not copied. 0: the system does not let us read.
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds);

@@ -1,7 +1,6 @@
 #include "p2p/progress_thread.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "p2p/engine.hpp"
+#include "topo/neighbourhood.hpp"
 
 namespace hr::p2p::progress_thread {
 namespace {
@@ -126,15 +126,13 @@ void* run(void*) {
   return nullptr;
 }
 
-int allowed_cores() noexcept {
-  cpu_set_t allowed;
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-}
+// None that can be told counts as one.
+bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
 
-bool may_watch() noexcept {
+bool may_watch() {
   if (knobs().progress_thread == ProgressThreadChoice::kWatch) return true;
   if (knobs().progress_thread == ProgressThreadChoice::kSleep) return false;
-  return allowed_cores() > 1 && 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  return !has_one_core() && 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 }  // namespace
@@ -163,7 +161,7 @@ Status start() {
   watching.store(watches, std::memory_order_relaxed);
   log::write(log::Level::kDecision, "progress thread: %s",
              watches ? "watches while the program computes" : "sleeps until messages come");
-  if (watches && allowed_cores() == 1) {
+  if (watches && has_one_core()) {
     log::write(
         log::Level::kNote,
         "HEADRACE_PROGRESS_THREAD=watch, but this process may use one core only, which the thread takes from the "

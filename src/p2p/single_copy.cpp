@@ -109,17 +109,19 @@ struct SizeClass {
     if (stream.trials() < kFirstTrials) {
       reads = !reads;
     } else if (transfers >= retry) {
-      gap *= 4;
-      retry = transfers + gap;
+      look_again_after(4 * gap);
       reads = !reads;
     } else {
       reads = !stream_is_faster(read.cost(), stream.cost());
       if (reads == prefers_reading) return;
       // Something has changed: what is known of the other way may not hold any more.
       prefers_reading = reads;
-      gap = kFirstRetry;
-      retry = transfers + gap;
+      look_again_after(kFirstRetry);
     }
+  }
+  void look_again_after(std::uint64_t messages) {
+    gap = messages;
+    retry = transfers + gap;
   }
 };
 

@@ -75,7 +75,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error("--runs, --samples and --ranks are at least 1")
     if args.touch and not any(b.touches for b in args.chosen):
         parser.error("--touch is for latency and the collectives, of which none is asked for")
-    if args.cores_apart and not re.fullmatch(r"[0-9]+-[0-9]+", args.cores_apart):
+    apart = re.fullmatch(r"([0-9]+)-([0-9]+)", args.cores_apart or "")
+    if args.cores_apart and not (apart and 0 < int(apart[1]) <= int(apart[2])):
         parser.error(f"--cores-apart wants nanoseconds, at least and at most, like 45-150, not '{args.cores_apart}'")
     if args.cores_apart and args.ranks != 2:
         parser.error(f"--cores-apart is for 2 ranks, not {args.ranks}")

@@ -26,7 +26,7 @@ Task run(const Call& call) {
       for (int distance = 1; distance < size; ++distance) {
         const int to = (rank + distance) % size;
         HR_CO_TRY(blocks.block(to, &block));
-        HR_CO_TRY(shared::pack_in(block, piece.begin, piece.bytes,
+        HR_CO_TRY(shared::pack_in(call, block, piece.begin, piece.bytes,
                                   rounds.slot(rank, step) + static_cast<std::size_t>(distance - 1) * part));
       }
       rounds.wrote(step + 1);

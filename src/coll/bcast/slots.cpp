@@ -42,7 +42,7 @@ Task give(const Call& call, const shared::Rounds& rounds, std::size_t most) {
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
     if (round == 0) rounds.set_note(data.packed);
-    HR_CO_TRY(shared::pack_in(data, piece.begin, piece.bytes, rounds.slot(call.rank(), round)));
+    HR_CO_TRY(shared::pack_in(call, data, piece.begin, piece.bytes, rounds.slot(call.rank(), round)));
     rounds.wrote(round + 1);
   }
   co_return kOk;
@@ -62,7 +62,7 @@ Task take(const Call& call, const shared::Rounds& rounds, std::size_t most, Plac
       HR_CO_UNTIL(call, writable);
       if (round == 0) rounds.set_note(note);
       std::byte* const own = rounds.slot(call.rank(), round);
-      shared::copy_in(own, from, piece.bytes);
+      shared::copy_in_near(own, from, piece.bytes);
       rounds.wrote(round + 1);
       from = own;
     }

@@ -39,7 +39,7 @@ Task run(const Call& call) {
     } else {
       shared::Rounds::Writable writable = rounds.writable(round);
       HR_CO_UNTIL(call, writable);
-      HR_CO_TRY(shared::copy_in(own, slot));
+      HR_CO_TRY(shared::copy_in(call, own, slot));
       rounds.wrote(round + 1);
     }
   }

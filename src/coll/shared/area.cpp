@@ -78,6 +78,7 @@ Area::Area(const comm::Communicator& comm, int tag)
       tag_(tag),
       rank_(comm.rank()),
       size_(comm.size()),
+      opposite_((rank_ + size_ / 2) % std::max(size_, 1)),
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
@@ -96,13 +97,18 @@ void Area::cut_slots(std::uint64_t count) noexcept {
   slot_bytes_ = knobs().coll_shared_bytes / count / kPair * kPair;
 }
 
+void Area::see_finished() noexcept {
+  seen_finished_ = readers_.load(control(opposite_).finished.value, seen_finished_);
+}
+
 bool Area::look(std::uint64_t count) noexcept {
-  std::uint64_t least = turn_;
-  for (int other = 0; other < size_; ++other) {
-    if (other == rank_) continue;
+  see_finished();
+  std::uint64_t least = std::min(turn_, seen_finished_);
+  for (int other = 0; other < size_ && least >= count; ++other) {
+    if (other == rank_ || other == opposite_) continue;
     least = std::min(least, control(other).finished.value.load(std::memory_order_acquire));
-    if (least < count) return false;
   }
+  if (least < count) return false;
   known_finished_ = least;
   return true;
 }

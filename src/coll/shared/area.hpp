@@ -36,6 +36,7 @@
 #include <utility>
 
 #include "base/cache_lines.hpp"
+#include "base/reader_distance.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
 #include "coll/shared/reading_turns.hpp"
@@ -157,6 +158,15 @@ class Area {
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  // Asked once for each longer write: the others are so far away that this process had better write what they read past
+  // the caches. Of several, the one half of the communicator away stands for all: ranks are next to one another where
+  // there is room, and as many caches as there are, most others are behind another one than this process. Not where
+  // processes share cores, hence caches.
+  [[nodiscard]] bool readers_are_far() noexcept {
+    readers_.count();
+    if (readers_.is_due()) see_finished();
+    return readers_.is_far() && !crowded_;
+  }
   // Who shares caches and memory: told when the cells were opened.
   [[nodiscard]] const Teams& teams() const noexcept { return teams_; }
 
@@ -196,6 +206,7 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
+  void see_finished() noexcept;
   void cut_slots(std::uint64_t count) noexcept;
   void tell_place(Block* blocks) const;
   void meet_neighbours();
@@ -208,6 +219,7 @@ class Area {
   int tag_;
   int rank_;
   int size_;
+  int opposite_;  // whose distance is measured
   unsigned looks_;
   std::uint64_t tickets_ = 0;
   std::uint64_t turn_ = 0;
@@ -222,6 +234,8 @@ class Area {
   Teams teams_;
   Reading reading_ = Reading::kNone;
   ReadingTurns reading_turns_;
+  ReaderDistance readers_;
+  std::uint64_t seen_finished_ = 0;  // of opposite_
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;

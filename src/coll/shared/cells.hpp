@@ -34,7 +34,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(pack_in(data, 0, data.packed, own_cell(call).data(data.packed, call.ticket)));
+  HR_TRY(pack_in(call, data, 0, data.packed, own_cell(call).data(data.packed, call.ticket)));
   publish_data(call, data.packed);
   return kOk;
 }

@@ -61,7 +61,7 @@ class Partials {
   // Puts the contribution into the cell.
   [[nodiscard]] Status write_contribution() const {
     Cell& cell = own_cell(call_);
-    return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
+    return write_elements(call_, contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
   }
   // The same for others to read.
   [[nodiscard]] Status publish_contribution() const {

@@ -28,12 +28,12 @@ Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
   Cell& cell = own_cell(call);
   cell.head.bytes = bytes;
-  return write_elements(vector, bytes, cell.data(bytes, call.ticket));
+  return write_elements(call, vector, bytes, cell.data(bytes, call.ticket));
 }
 
-Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
+Status write_elements(const Call& call, const View& vector, std::size_t bytes, std::byte* data) {
   if (vector.plain_host() && bytes == vector.packed) [[likely]] {
-    copy_in(data, vector.data(), bytes);
+    copy_in(call, data, vector.data(), bytes);
     return kOk;
   }
   return layout::copy(vector, typed_view(data, vector.count, *vector.type));

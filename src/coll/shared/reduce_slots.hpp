@@ -66,7 +66,7 @@ class VectorRounds : public PartRounds {
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;
-      HR_TRY(copy_in(piece(contribution(call_), part, round), in_slot(call_.rank(), part, round)));
+      HR_TRY(copy_in(call_, piece(contribution(call_), part, round), in_slot(call_.rank(), part, round)));
     }
     return kOk;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/past_caches.hpp"
+
 namespace hr::transport::shm {
 namespace {
 
@@ -21,10 +23,21 @@ std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
   return round_up(sizeof(RingMemory) + payload_bytes, kPage);
 }
 
+void Producer::see_consumed() noexcept {
+  cells_consumed_ = reader_.load(memory_->cells_consumed, cells_consumed_);
+  bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
+}
+
+bool Producer::reader_is_far() noexcept {
+  reader_.count();
+  if (reader_.is_due()) see_consumed();
+  return reader_.is_far();
+}
+
 std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
   const std::size_t room = round_up(bytes, kCacheLine);
   if (settles_) [[unlikely]] {
-    bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
+    see_consumed();
     if (bytes_consumed_ != next_byte_) return kNone;
     payload_bytes_ = usable_;
     settles_ = false;
@@ -35,7 +48,7 @@ std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
     return kNone;
   }
   if (at + room - bytes_consumed_ > payload_bytes_) [[unlikely]] {
-    bytes_consumed_ = memory_->bytes_consumed.load(std::memory_order_acquire);
+    see_consumed();
     // Into an empty ring goes whatever fits it, though the rest of this lap is skipped.
     if (at + room - bytes_consumed_ > payload_bytes_ && bytes_consumed_ != next_byte_) return kNone;
   }
@@ -43,9 +56,13 @@ std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
 }
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
+  // Before there is need to know what the consumer says: in a full ring that is asked again and again.
+  const bool past_caches = bytes >= kLeastPastCaches && reader_is_far();
   std::byte* slot = reserve(bytes);
   if (slot == nullptr) return false;
-  if (awaited(bytes) && bytes >= 2 * kPiece) {
+  if (past_caches) {
+    copy_past_caches(slot, static_cast<const std::byte*>(payload), bytes);
+  } else if (awaited(bytes) && bytes >= 2 * kPiece) {
     copy_in_pieces(slot, static_cast<const std::byte*>(payload), bytes);
   } else if (bytes != 0) {
     std::memcpy(slot, payload, bytes);

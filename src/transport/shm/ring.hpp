@@ -11,7 +11,8 @@
 //
 // Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
 // with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of kPiece bytes are
-// written, so that the reader fetches them meanwhile.
+// written, so that the reader fetches them meanwhile. Where the reader is so far away that lines come to it sooner from
+// memory, long payloads are written past the caches (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
@@ -27,6 +28,7 @@
 
 #include "base/apart.hpp"
 #include "base/cache_lines.hpp"
+#include "base/reader_distance.hpp"
 #include "base/short_copy.hpp"
 #include "transport/transport.hpp"
 
@@ -40,6 +42,8 @@ inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
 // A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: shorter pieces take
 // longer than the message as a whole.
 inline constexpr std::size_t kPiece = 3072;
+// To a reader that is far away, past the caches; shorter payloads gain nothing.
+inline constexpr std::size_t kLeastPastCaches = 512;
 
 struct alignas(2 * kCacheLine) Cell {
   // Lap; as long as the message is not whole, above kLapBits the number of pieces written.
@@ -135,7 +139,7 @@ class Producer {
   bool cell_free() noexcept {
     if (next_cell_ - cells_consumed_ < kCells) [[likely]]
       return true;
-    cells_consumed_ = memory_->cells_consumed.load(std::memory_order_acquire);
+    see_consumed();
     return next_cell_ - cells_consumed_ < kCells;
   }
   // Cell `at`, the next one, with what is in it already.
@@ -150,6 +154,9 @@ class Producer {
     turn_bytes_ = static_cast<std::uint32_t>(bytes);
   }
   void prepare(std::size_t bytes) noexcept;
+  // What the consumer says: both words, since they share a line, so that its next load finds a line that has changed.
+  void see_consumed() noexcept;
+  [[nodiscard]] bool reader_is_far() noexcept;
   [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
   // Into the cell of the last reservation.
   void write_place(Cell& cell) const noexcept;
@@ -171,7 +178,8 @@ class Producer {
   std::uint64_t next_byte_ = 0;
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
-  Place reserved_{};                  // when longer than a cell
+  ReaderDistance reader_;
+  Place reserved_{};  // when longer than a cell
   std::uint32_t reserved_bytes_ = 0;
 };
 

@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "base/knobs.hpp"
 
 namespace hr::transport::shm {
 namespace {
@@ -145,7 +148,15 @@ TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
   EXPECT_EQ(lap_of(kLast), 1U);
 }
 
-TEST_F(RingFixture, RandomMessagesArriveInOrderAndWhole) {
+// Of the knob shm_past_caches.
+struct RingWays : RingFixture, testing::WithParamInterface<const char*> {
+  RingWays() { EXPECT_TRUE(set_knob("shm_past_caches", GetParam())); }
+  ~RingWays() override { EXPECT_TRUE(set_knob("shm_past_caches", "auto")); }
+};
+INSTANTIATE_TEST_SUITE_P(PastCaches, RingWays, testing::Values("auto", "on", "off"),
+                         [](const auto& way) { return std::string(way.param); });
+
+TEST_P(RingWays, RandomMessagesArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -1,0 +1,21 @@
+// Copies past this core's caches, straight to memory: for data that another core reads next and that would come to it
+// sooner from there (base/reader_distance.hpp says when).
+//
+// A line written the usual way is taken out of its last reader's cache first, and then the reader takes it out of the
+// writer's. Stores past the caches do neither. Between two complexes of an AMD processor, which share no cache, a
+// message of 4 KiB takes 1.0 us so instead of 2.7, one of 16 KiB 2.0 instead of 8.2; within one, where lines come from
+// the neighbour three times as fast as from memory, 1 KiB takes 0.45 instead of 0.23 (ADR 14).
+//
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+
+namespace hr {
+
+// The ranges do not overlap. Any length, any alignment. Memory order: as of a copy by plain stores, where a release
+// store of the same thread follows (stores past the caches would not be ordered before that by themselves). On
+// processors other than x86-64 a plain copy.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+
+}  // namespace hr
