@@ -4,12 +4,13 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headrace.bench import bare, child, libraries, plot, suite  # noqa: E402 (the path comes first)
+from headrace.bench import bare, child, compare, libraries, plot, suite  # noqa: E402 (the path comes first)
 from headrace.bench.compare import Result, markdown, wandering_warning  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
 from headrace.bench.limits import Limits  # noqa: E402
@@ -110,6 +111,32 @@ class WanderingTest(unittest.TestCase):
         self.assertIn("25 to 270 ns", wandering_warning([0.06, 0.025, 0.27]))
 
 
+class PatienceTest(unittest.TestCase):
+    """Of three runs, the first two fail."""
+
+    def _runs_until_it_works(self, why):
+        runs = []
+
+        def run_one(*_arguments):
+            runs.append(1)
+            if len(runs) < 3:
+                raise child.Failed(why)
+            return report()
+
+        with unittest.mock.patch.object(compare, "run_one", run_one):
+            found = compare.run_patiently(None, None, None, None)
+        self.assertEqual(found, report())
+        return len(runs)
+
+    def test_cores_that_come_back(self):
+        why = "exit code 3: --cores-apart 45-150: for 30 s the cores of the two ranks were never so far apart"
+        self.assertEqual(self._runs_until_it_works(why), 3)
+
+    def test_other_failures_are_final(self):
+        with self.assertRaises(child.Failed):
+            self._runs_until_it_works("no result in 120 s")
+
+
 class FigureTest(unittest.TestCase):
     def test_less_is_better(self):
         figure = Figure("s", "w", "us", [1.0, 12.0, 11.0], limit=10.0, goal=1.1)
@@ -136,6 +163,11 @@ class FigureTest(unittest.TestCase):
 
 
 class ChildTest(unittest.TestCase):
+    def test_a_heading_is_no_reason(self):
+        script = "print('# latency, us; Open MPI: v5'); print('latency: no memory: full'); raise SystemExit(3)"
+        with self.assertRaisesRegex(child.Failed, "^exit code 3: latency: no memory: full$"):
+            child.run([sys.executable, "-c", script], 30)
+
     def test_a_hanging_program_is_ended_with_its_children(self):
         start = time.monotonic()
         with self.assertRaisesRegex(child.Failed, "no result in 1 s"):

@@ -59,6 +59,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _reason(text: str, code: int) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # Headings say no reason.
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     said = next((line for line in lines if "error" in line.lower() or ": " in line), lines[-1] if lines else "")
     return (f"exit code {code}" if code >= 0 else f"killed by signal {-code}") + (f": {said[:300]}" if said else "")
