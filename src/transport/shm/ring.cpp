@@ -11,12 +11,6 @@ constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Where a payload of `room` bytes starts when the byte ring has been used up to `next`: never across the end.
-constexpr std::uint64_t place(std::uint64_t next, std::size_t room, std::size_t ring) {
-  const std::uint64_t at = next % ring;
-  return at + room <= ring ? next : next + (ring - at);
-}
-
 }  // namespace
 
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
@@ -34,25 +28,36 @@ bool Producer::reader_is_far() noexcept {
   return reader_.is_far();
 }
 
-std::uint64_t Producer::find_room(std::size_t bytes) noexcept {
+void Producer::lengthen_laps() noexcept {
+  // What an earlier lap left behind may lie where this one would go on.
+  if (bytes_consumed_ < lap_start_) see_consumed();
+  if (bytes_consumed_ >= lap_start_) lap_bytes_ = payload_bytes_;
+}
+
+bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
   const std::size_t room = round_up(bytes, kCacheLine);
   if (settles_) [[unlikely]] {
     see_consumed();
-    if (bytes_consumed_ != next_byte_) return kNone;
-    payload_bytes_ = usable_;
+    if (bytes_consumed_ != next_byte_) return false;
+    payload_bytes_ = lap_bytes_ = usable_;
     settles_ = false;
   }
-  const std::uint64_t at = place(next_byte_, room, payload_bytes_);
-  if (at % payload_bytes_ + room > usable_) [[unlikely]] {
-    wanted_ = at % payload_bytes_ + room;
-    return kNone;
+  place = next_place(room);
+  if (lap_bytes_ < payload_bytes_ && ((place.where == 0 && laps_ >= kFirstLaps) || room > lap_bytes_)) [[unlikely]] {
+    lengthen_laps();
+    place = next_place(room);
+    if (room > lap_bytes_) return false;
   }
-  if (at + room - bytes_consumed_ > payload_bytes_) [[unlikely]] {
+  if (place.where + room > usable_) [[unlikely]] {
+    wanted_ = place.where + room;
+    return false;
+  }
+  if (place.at + room - bytes_consumed_ > lap_bytes_) [[unlikely]] {
     see_consumed();
     // Into an empty ring goes whatever fits it, though the rest of this lap is skipped.
-    if (at + room - bytes_consumed_ > payload_bytes_ && bytes_consumed_ != next_byte_) return kNone;
+    if (place.at + room - bytes_consumed_ > lap_bytes_ && bytes_consumed_ != next_byte_) return false;
   }
-  return at;
+  return true;
 }
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
@@ -93,9 +98,7 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  const std::uint64_t at = find_room(bytes);
-  if (at == kNone) return nullptr;
-  reserved_ = {at, at % payload_bytes_};
+  if (!find_room(bytes, reserved_)) return nullptr;
   return memory_->payload() + reserved_.where;
 }
 
@@ -105,6 +108,8 @@ void Producer::commit(const Header& header) noexcept {
     write_place(cell);
     if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
     next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
+    if (reserved_.where == 0 && laps_ < kFirstLaps) ++laps_;
+    lap_start_ = reserved_.at - reserved_.where;
   }
   publish(next_cell_, header, reserved_bytes_);
 }
@@ -114,7 +119,7 @@ void Producer::prepare(std::size_t bytes) noexcept {
   bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
   take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
   if (bytes <= kInlineBytes) return;
-  const std::uint64_t where = place(next_byte_, round_up(bytes, kCacheLine), payload_bytes_) % payload_bytes_;
+  const std::uint64_t where = next_place(round_up(bytes, kCacheLine)).where;
   if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 

@@ -7,12 +7,15 @@
 // cannot be mistaken for a message.
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
-// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
+// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()). Its
+// first laps are short (kFirstLap); who goes on writing gets long ones, so that lines leave the reader's second-level
+// cache before they are written again: a store that must take its line out of there waits three times as long as for
+// one from the cache that the cores share.
 //
 // Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
 // with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of kPiece bytes are
-// written, so that the reader fetches them meanwhile. Where the reader is so far away that lines come to it sooner from
-// memory, long payloads are written past the caches (base/reader_distance.hpp).
+// written, so that the reader fetches them meanwhile. Where the reader is so far away that a line passes sooner through
+// memory than twice between the two cores, long payloads are written past the caches (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
@@ -20,6 +23,7 @@
 // Owner: the segment owns the shared part; Producer and Consumer are private to their process (library lock).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +46,9 @@ inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
 // A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: shorter pieces take
 // longer than the message as a whole.
 inline constexpr std::size_t kPiece = 3072;
+// Bytes of the byte ring's first laps, and how many of them there are.
+inline constexpr std::size_t kFirstLap = std::size_t{512} * 1024;
+inline constexpr int kFirstLaps = 8;
 // To a reader that is far away, past the caches; shorter payloads gain nothing.
 inline constexpr std::size_t kLeastPastCaches = 512;
 
@@ -89,7 +96,10 @@ class Producer {
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
   // With memory behind the first `usable` bytes of the byte ring.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable) noexcept
-      : memory_(memory), payload_bytes_(payload_bytes), usable_(usable) {}
+      : memory_(memory),
+        payload_bytes_(payload_bytes),
+        lap_bytes_(std::min(payload_bytes, kFirstLap)),
+        usable_(usable) {}
 
   // False: no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
@@ -163,12 +173,19 @@ class Producer {
   void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
   // Of any length, from the start.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
-  // Start of a free run in the byte ring (absolute position), or kNone.
-  std::uint64_t find_room(std::size_t bytes) noexcept;
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  // Where a payload that takes `room` bytes goes, free or not: never across the end of a lap.
+  [[nodiscard]] Place next_place(std::size_t room) const noexcept {
+    const std::uint64_t where = next_byte_ - lap_start_;
+    return where + room <= lap_bytes_ ? Place{next_byte_, where} : Place{lap_start_ + lap_bytes_, 0};
+  }
+  // Laps take the whole byte ring from now on, if nothing of an earlier one is left in it.
+  void lengthen_laps() noexcept;
+  // A free run in the byte ring, of whole lines. False: none.
+  bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
   std::size_t payload_bytes_;
+  std::size_t lap_bytes_;  // at most payload_bytes_
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
@@ -176,6 +193,8 @@ class Producer {
   std::uint32_t turn_bytes_ = 0;  // of the last message; in the own turn, as much of the next as was asked for
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
+  std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, ever
+  int laps_ = 0;                      // of the byte ring, as long as they are counted
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;

@@ -28,6 +28,8 @@ constexpr std::size_t first_bytes_for(int processes) {
 constexpr int kReserveAtOnce = 4;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
+// A longer piece of a stream is out of the first-level cache before its reader has it.
+constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
 constexpr unsigned kLone = 2;
 
@@ -37,6 +39,7 @@ constexpr const char* kFile = "shm";
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
+  if (processes <= 8) return 2048 * 1024;  // twice a second-level cache, for those that write so much (ring.hpp)
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
@@ -67,7 +70,7 @@ class Shm final : public Transport {
   [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
     return {.inline_bytes = kInlineBytes,
             .max_payload = segment_.payload_bytes() / 2,
-            .chunk_bytes = segment_.payload_bytes() / 16,
+            .chunk_bytes = std::min(segment_.payload_bytes() / 16, kMostChunk),
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
             .same_node = true,
             .same_address_space = false,

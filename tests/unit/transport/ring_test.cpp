@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -137,6 +139,116 @@ TEST_F(RingFixture, PiecesAreNotAMessage) {
     EXPECT_FALSE(consumer.ready());
     producer.take_turn(payload.size());
   }
+}
+
+// Longer than the first laps.
+struct LongRing : testing::Test {
+  static constexpr std::size_t kLong = 4 * kFirstLap;
+  static constexpr std::size_t kMessage = kFirstLap / 8;
+  LongRing() {
+    memory = static_cast<RingMemory*>(std::aligned_alloc(4096, ring_footprint(kLong)));
+    std::memset(static_cast<void*>(memory), 0, sizeof(RingMemory));
+    std::memset(memory->payload(), 0xff, kLong);
+    arrived.clear();
+  }
+  ~LongRing() override { std::free(memory); }
+  // Where in the byte ring the next message goes; none: no room.
+  static std::optional<std::size_t> place_next(RingMemory* memory, Producer& producer, std::size_t bytes) {
+    const std::byte* slot = producer.reserve(bytes);
+    if (slot == nullptr) return std::nullopt;
+    return static_cast<std::size_t>(slot - memory->payload());
+  }
+  void pass_first_laps(Producer& producer, Consumer& consumer) {
+    for (std::size_t sent = 0; sent < kFirstLaps * kFirstLap; sent += kMessage) {
+      ASSERT_EQ(place_next(memory, producer, kMessage), sent % kFirstLap);
+      producer.commit({});
+      ASSERT_TRUE(consumer.ready());
+      consumer.take(0, collect);
+      arrived.clear();
+    }
+  }
+  RingMemory* memory;
+};
+
+TEST_F(LongRing, LapsAreLongOnceTheFirstAreOver) {
+  Producer producer(memory, kLong);
+  Consumer consumer(memory);
+  ASSERT_NO_FATAL_FAILURE(pass_first_laps(producer, consumer));
+  for (std::size_t at = kFirstLap; at < 3 * kLong; at += kMessage) {
+    ASSERT_EQ(place_next(memory, producer, kMessage), at % kLong);
+    producer.commit({});
+    ASSERT_TRUE(consumer.ready());
+    consumer.take(0, collect);
+    arrived.clear();
+  }
+}
+
+// The last message of a lap is still unread when the next lap comes to where it lies.
+TEST_F(LongRing, LapsStayShortWhileAnEarlierOneIsNotOver) {
+  Producer producer(memory, kLong);
+  Consumer consumer(memory);
+  constexpr std::size_t kInALap = kFirstLap / kMessage;
+  for (std::size_t message = 0; message < kFirstLaps * kInALap - 1; ++message) {
+    ASSERT_EQ(place_next(memory, producer, kMessage), message % kInALap * kMessage);
+    producer.commit({});
+    if (message < (kFirstLaps - 1) * kInALap - 1) consumer.take(0, collect);
+  }
+  EXPECT_EQ(place_next(memory, producer, 2 * kMessage), std::nullopt);
+  consumer.take(0, collect);
+  EXPECT_EQ(place_next(memory, producer, 2 * kMessage), kFirstLap - kMessage);
+}
+
+TEST_F(LongRing, MessageLongerThanFirstLapsGoes) {
+  Producer producer(memory, kLong);
+  Consumer consumer(memory);
+  const auto small = make_payload(1, kMessage);
+  ASSERT_TRUE(producer.send({{1, 0, 0}}, small.data(), small.size()));
+  const auto large = make_payload(2, 2 * kFirstLap);
+  ASSERT_TRUE(producer.send({{2, 0, 0}}, large.data(), large.size()));
+  while (consumer.ready()) consumer.take(0, collect);
+  ASSERT_EQ(arrived.size(), 2U);
+  EXPECT_EQ(arrived[0].payload, small);
+  EXPECT_EQ(arrived[1].payload, large);
+}
+
+// Through short laps, their end and long ones, with a reader that is behind by more or less.
+TEST_F(LongRing, RandomMessagesArriveInOrderAndWhole) {
+  const unsigned seed = std::random_device{}();
+  RecordProperty("seed", static_cast<int>(seed));
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::size_t usable = 65536;
+  Producer producer(memory, kLong, usable);
+  Consumer consumer(memory);
+  std::uint64_t sent = 0;
+  std::uint64_t taken = 0;
+  std::size_t most = 0;
+  std::vector<std::size_t> size_of;
+  for (std::size_t bytes = 0; bytes < 16 * kLong;) {
+    const std::size_t size = random() % 8 == 0 ? random() % (kFirstLap / 2) : random() % 30000;
+    const auto payload = make_payload(sent, size);
+    while (!producer.send({{sent, 0, 0}}, payload.data(), size)) {
+      if (producer.wanted() != 0) {
+        usable = std::min(std::max(producer.wanted(), 2 * usable), kLong);
+        producer.grow(usable);
+        continue;
+      }
+      ASSERT_TRUE(consumer.ready()) << "full and empty";
+      consumer.take(0, collect);
+    }
+    ++sent;
+    bytes += size;
+    size_of.push_back(size);
+    while (random() % 4 == 0 && consumer.ready()) consumer.take(0, collect);
+    for (const Arrived& message : arrived) {
+      ASSERT_EQ(message.header.words[0], taken);
+      ASSERT_EQ(message.payload, make_payload(taken, size_of[taken])) << "message " << taken;
+      ++taken;
+    }
+    arrived.clear();
+    most = usable;
+  }
+  EXPECT_EQ(most, kLong) << "the whole ring was not used";
 }
 
 TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
