@@ -82,7 +82,7 @@ Area::Area(const comm::Communicator& comm, int tag)
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
-  cut_slots(kSlots);
+  cut_slots(size_ <= kFewMembers ? kSlots : kSlotsMany);
 }
 
 Area::~Area() = default;
@@ -94,7 +94,7 @@ device::Members& Area::members() noexcept {
 
 void Area::cut_slots(std::uint64_t count) noexcept {
   slot_count_ = count;
-  slot_bytes_ = knobs().coll_shared_bytes / count / kPair * kPair;
+  slot_bytes_ = knobs().coll_shared_bytes / std::min(count, kSlotsMany) / kPair * kPair;
 }
 
 void Area::see_finished() noexcept {
