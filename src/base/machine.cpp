@@ -47,6 +47,14 @@ Machine this_machine() {
   return {first_value("/proc/cpuinfo", "model name"), static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), gpu_models()};
 }
 
+bool is_amd() noexcept {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
 std::string describe(const Machine& machine) {
   std::string text =
       (machine.cpu.empty() ? "unknown CPU" : machine.cpu) + ", " + std::to_string(machine.cpus) + " CPUs";

@@ -7,6 +7,7 @@
 #include "base/cache_lines.hpp"
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "base/machine.hpp"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -62,8 +63,6 @@ Loads measure_loads() noexcept {
   return {from_cache, std::max(median(far), from_cache) - from_cache};
 }
 
-bool is_measured_here() noexcept { return __builtin_cpu_is("amd") != 0; }
-
 #endif
 
 }  // namespace
@@ -76,7 +75,7 @@ void ReaderDistance::learn(std::uint64_t from_reader, std::uint64_t from_memory)
 std::uint64_t ReaderDistance::timed_load(const std::atomic<std::uint64_t>& word, std::uint64_t seen) noexcept {
 #if defined(__x86_64__)
   const ShmPastCachesChoice choice = knobs().shm_past_caches;
-  if (choice == ShmPastCachesChoice::kAuto && is_measured_here()) {
+  if (choice == ShmPastCachesChoice::kAuto && is_amd()) {
     static const Loads loads = measure_loads();
     std::uint64_t value = 0;
     const std::uint64_t took = ticks_of([&] { value = word.load(std::memory_order_acquire); });

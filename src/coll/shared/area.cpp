@@ -6,6 +6,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "coll/device/members.hpp"
 #include "coll/shared/readable.hpp"
@@ -82,7 +83,7 @@ Area::Area(const comm::Communicator& comm, int tag)
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
-  cut_slots(size_ <= kFewMembers ? kSlots : kSlotsMany);
+  cut_slots(size_ <= kFewMembers && is_amd() ? kSlots : kSlotsUsual);
 }
 
 Area::~Area() = default;
@@ -94,7 +95,7 @@ device::Members& Area::members() noexcept {
 
 void Area::cut_slots(std::uint64_t count) noexcept {
   slot_count_ = count;
-  slot_bytes_ = knobs().coll_shared_bytes / std::min(count, kSlotsMany) / kPair * kPair;
+  slot_bytes_ = knobs().coll_shared_bytes / std::min(count, kSlotsUsual) / kPair * kPair;
 }
 
 void Area::see_finished() noexcept {

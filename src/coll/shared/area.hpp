@@ -7,8 +7,8 @@
 //           has to say later in the same operation (partials.hpp)
 //   slots   several a process, of knob coll_shared_bytes together, through which longer operations go in rounds
 //   (slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn of every process.
-//   Few members with a core each have four times as many, so that lines leave their readers' second-level caches
-//   before they are written again (transport/shm/ring.hpp says what that saves).
+//   Few members with a core each have four times as many on processors where that pays (base/machine.hpp): lines leave
+//   their readers' second-level caches before they are written again.
 // Every word has one writer, its process, and so has every byte, but for slots through which a ring of processes hands
 // what it combines (ring_slots.hpp): they write one after the other.
 //
@@ -57,9 +57,9 @@ inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
 inline constexpr int kPartials = 7;
-// Slots of a process: at most; in a larger communicator than kFewMembers; where processes share cores.
+// Slots of a process: few members with a core each, on some processors; usually; where processes share cores.
 inline constexpr std::uint64_t kSlots = 32;
-inline constexpr std::uint64_t kSlotsMany = 8;
+inline constexpr std::uint64_t kSlotsUsual = 8;
 inline constexpr std::uint64_t kSlotsCrowded = 4;
 inline constexpr int kFewMembers = 4;
 

@@ -8,9 +8,8 @@
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
 // says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()). Its
-// first laps are short (kFirstLap); who goes on writing gets long ones, so that lines leave the reader's second-level
-// cache before they are written again: a store that must take its line out of there waits three times as long as for
-// one from the cache that the cores share.
+// first laps are short (kFirstLap); who goes on writing gets long ones, where there is room for them, so that lines
+// leave the reader's second-level cache before they are written again (base/machine.hpp).
 //
 // Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
 // with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of kPiece bytes are

@@ -10,6 +10,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "transport/shm/remote.hpp"
 #include "transport/shm/segment.hpp"
@@ -39,7 +40,7 @@ constexpr const char* kFile = "shm";
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
-  if (processes <= 8) return 2048 * 1024;  // twice a second-level cache, for those that write so much (ring.hpp)
+  if (processes <= 8 && is_amd()) return 2048 * 1024;  // twice a second-level cache (ring.hpp)
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
