@@ -1,6 +1,6 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B on
-// the less of two ways, in pieces and past the caches, limits/turns.hpp), one way in microseconds, and one memcpy
+// the least of several ways, in pieces and past the caches, limits/turns.hpp), one way in microseconds, and one memcpy
 // between two buffers of each size. With --turns also longer messages both ways, through little and through much
 // memory, an allgather by reading and a broadcast. With --collectives instead operations of several processes
 // (limits/crowd.hpp).
@@ -23,9 +23,10 @@
 namespace {
 
 // Beyond it a message is better copied once.
-constexpr std::size_t kLargestExchange = 16384;
-// Memory that messages in pieces wander through.
-constexpr std::size_t kRoom = 524288;
+constexpr std::size_t kLargestExchange = 262144;
+// Memory that messages wander through: what nearest caches hold, and more than that.
+constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
+constexpr bench::Through kInPieces[] = {{3072, kRoom}, {2048, kMuchRoom}, {8192, kMuchRoom}, {32768, kMuchRoom}};
 constexpr std::size_t kShortestInPieces = 256;
 constexpr std::size_t kShortestInTurns = 4096;
 constexpr unsigned kRoundsOfDistance = 100;
@@ -78,6 +79,15 @@ double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   const double passed = bench::now_us() - start;
   partner.join();
   return passed / (2.0 * (rounds - 1));
+}
+
+// The quickest way.
+double long_exchange_us(std::size_t bytes, int other_core) {
+  const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / bytes, 50, 500));
+  double least = bench::past_caches_us(bytes, {32768, kRoom}, other_core, rounds);
+  for (const bench::Through& through : kInPieces)
+    least = std::min(least, bench::in_pieces_us(bytes, through, other_core, rounds));
+  return least;
 }
 
 bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
@@ -142,9 +152,7 @@ void measure_messages(Job& job) {
   for (const std::size_t bytes : job.sizes) {
     if (bytes == 0 || bytes > kLargestExchange) continue;
     job.add("exchange", bytes, 5, 20e3, [&] {
-      if (bytes < kShortestInPieces) return exchange_us(bytes, other, kRounds);
-      const double in_pieces = bench::in_pieces_us(bytes, kRoom, other, kRounds / 4);
-      return std::min(in_pieces, bench::past_caches_us(bytes, kRoom, other, kRounds / 4));
+      return bytes < kShortestInPieces ? exchange_us(bytes, other, kRounds) : long_exchange_us(bytes, other);
     });
   }
   if (!job.turns) return;
@@ -156,9 +164,13 @@ void measure_messages(Job& job) {
     figure("bcast, memory", [&] { return broadcast(bench::Broadcast::kThroughMemory); });
     if (bytes < kShortestInTurns) continue;
     figure("bcast, reading", [&] { return broadcast(bench::Broadcast::kByReading); });
-    figure("pieces, 32 KiB", [&] { return bench::in_pieces_us(bytes, 32768, other, rounds); });
-    figure("past caches", [&] { return bench::past_caches_us(bytes, kRoom, other, rounds); });
-    figure("pieces, 512 KiB", [&] { return bench::in_pieces_us(bytes, kRoom, other, rounds); });
+    const auto pieces = [&](bench::Through through) { return bench::in_pieces_us(bytes, through, other, rounds); };
+    figure("pieces, 32 KiB", [&] { return pieces({3072, 32768}); });
+    figure("past caches", [&] { return bench::past_caches_us(bytes, {32768, kRoom}, other, rounds); });
+    figure("pieces, 512 KiB", [&] { return pieces({3072, kRoom}); });
+    figure("pieces, 2 MiB", [&] { return pieces({2048, kMuchRoom}); });
+    figure("of 8 KiB, 2 MiB", [&] { return pieces({8192, kMuchRoom}); });
+    figure("of 32 KiB, 2 MiB", [&] { return pieces({32768, kMuchRoom}); });
     figure("read block", [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
     figure("read, copy own", [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
   }
@@ -181,7 +193,9 @@ bool measure_collectives(Job& job) {
       const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{8} << 20) / (bytes + 1), 20, 400));
       bool wrong = false;
       job.add(way.label, bytes, 5, 100e3, [&] {
-        const double found = bench::crowd_us(way, bytes, job.processes, job.cores, rounds);
+        const double little = bench::crowd_us(way, bytes, job.processes, job.cores, 0, rounds);
+        const double much = bench::crowd_us(way, bytes, job.processes, job.cores, kMuchRoom, rounds);
+        const double found = std::min(little, much);
         wrong = wrong || found < 0;
         return found;
       });

@@ -29,8 +29,8 @@ struct Crowd {
   std::size_t bytes;
   Shared& shared;
   Member* members;
-  std::byte* room;  // shared; of each parity of the round: `stride` for each member
-  std::size_t stride;
+  std::byte* room;  // shared; of as many rounds as it holds, `stride` for each member
+  std::size_t stride, rounds_apart;
   std::byte* send;
   std::byte* receive;
 
@@ -40,7 +40,7 @@ struct Crowd {
   [[nodiscard]] std::size_t block() const { return bytes / size(); }
   // The first round that uses this memory again begins after everybody has left this one.
   [[nodiscard]] std::byte* place(unsigned long round, std::size_t of) const {
-    return room + ((round % 2) * size() + of % size()) * stride;
+    return room + ((round % rounds_apart) * size() + of % size()) * stride;
   }
 
   void wait(const Flag& flag, std::uint64_t wanted) const {
@@ -297,19 +297,23 @@ std::size_t crowd_bytes(const CrowdWay& way, std::size_t asked, int processes) {
   return std::max<std::size_t>(asked / unit, 1) * unit;
 }
 
-double crowd_us(const CrowdWay& way, std::size_t bytes, int processes, const std::vector<int>& cores, unsigned rounds) {
+double crowd_us(const CrowdWay& way, std::size_t bytes, int processes, const std::vector<int>& cores, std::size_t room,
+                unsigned rounds) {
   using Kind = Mapped::Kind;
   const auto count = static_cast<std::size_t>(processes);
   const std::size_t stride = (bytes / sizeof(Flag) + 1) * sizeof(Flag);
   const Mapped members(sizeof(Crowd::Shared) + (count + 1) * sizeof(Crowd::Member), Kind::kShared);
-  const Mapped room(2 * count * stride, Kind::kShared), send(stride, Kind::kOwn), receive(stride, Kind::kOwn);
-  if (!members || !room || !send || !receive) return 0;
+  const std::size_t rounds_apart = std::max<std::size_t>(2, room / (count * stride));
+  const Mapped memory(rounds_apart * count * stride, Kind::kShared), send(stride, Kind::kOwn),
+      receive(stride, Kind::kOwn);
+  if (!members || !memory || !send || !receive) return 0;
   auto* const table = reinterpret_cast<Crowd::Member*>(members.data());
   for (std::size_t i = 0; i < count; ++i) new (table + i) Crowd::Member;
   auto& shared = *new (table + count) Crowd::Shared;
   const bool yields = count > cores.size();
   const double found = on_processes(processes, cores, [&](int me) {
-    const Crowd crowd{me, processes, yields, bytes, shared, table, room.data(), stride, send.data(), receive.data()};
+    const Crowd crowd{me,     processes,    yields,      bytes,         shared, table, memory.data(),
+                      stride, rounds_apart, send.data(), receive.data()};
     std::fill_n(reinterpret_cast<float*>(crowd.send), stride / sizeof(float), 1.0F);
     std::memset(crowd.receive, 0, stride);
     crowd.own().id = getpid();

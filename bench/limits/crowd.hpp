@@ -29,7 +29,9 @@ std::span<const CrowdWay> crowd_ways();
 std::size_t crowd_bytes(const CrowdWay& way, std::size_t asked, int processes);
 
 // Microseconds of one round of `crowd_bytes`. 0: the system does not let us; less: a process has received what nobody
-// sent.
-double crowd_us(const CrowdWay& way, std::size_t bytes, int processes, const std::vector<int>& cores, unsigned rounds);
+// sent. One round after the other goes through other shared memory, `room` bytes of it as far as they hold more than
+// two rounds (limits/turns.hpp).
+double crowd_us(const CrowdWay& way, std::size_t bytes, int processes, const std::vector<int>& cores, std::size_t room,
+                unsigned rounds);
 
 }  // namespace bench

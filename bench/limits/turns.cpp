@@ -21,7 +21,7 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t kPiece = 3072;
+constexpr std::size_t kLongPiece = 8192;
 constexpr std::size_t kAsked = 4096;  // lines that a writer asks for ahead of its turn
 constexpr std::size_t kLine = 64;
 
@@ -30,33 +30,34 @@ enum class In { kPieces, kPastCaches };
 
 class Way {
  public:
-  Way(In in, std::size_t bytes, std::size_t room)
-      : in_(in), bytes_(bytes), stride_((bytes + 127) / 128 * 128), places_(std::max<std::size_t>(1, room / stride_)) {
+  Way(In in, std::size_t bytes, Through through)
+      : in_(in),
+        bytes_(bytes),
+        piece_(through.piece),
+        stride_((bytes + 127) / 128 * 128),
+        places_(std::max<std::size_t>(1, through.room / stride_)) {
     memory_.resize(stride_ * places_ / sizeof(Pair));
   }
   void send(unsigned turn, const std::byte* from) {
     std::byte* const to = place(turn);
     std::uint64_t pieces = 0;
-    if (in_ == In::kPastCaches) {
-      copy_past_caches(to, from);
-      written_.tell(first_of(turn) + pieces_of(bytes_));
-      return;
-    }
-    for (std::size_t at = 0; at < bytes_; at += kPiece) {
-      std::memcpy(to + at, from + at, std::min(kPiece, bytes_ - at));
+    for (std::size_t at = 0; at < bytes_; at += piece_) {
+      const std::size_t length = std::min(piece_, bytes_ - at);
+      in_ == In::kPastCaches ? copy_past_caches(to + at, from + at, length)
+                             : static_cast<void>(std::memcpy(to + at, from + at, length));
       written_.tell(first_of(turn) + ++pieces);
     }
   }
   void receive(unsigned turn, std::byte* to) {
     const std::byte* const from = place(turn);
     std::uint64_t pieces = 0;
-    if (in_ == In::kPastCaches) written_.wait(first_of(turn) + pieces_of(bytes_));
-    for (std::size_t at = 0; in_ == In::kPieces && at < bytes_; at += kPiece) {
+    for (std::size_t at = 0; at < bytes_; at += piece_) {
       written_.wait(first_of(turn) + ++pieces);
-      const std::size_t end = std::min(at + kPiece, bytes_);
-      for (std::size_t line = at; line < end; line += kLine) __builtin_prefetch(from + line);
+      const std::size_t end = std::min(at + piece_, bytes_);
+      if (copies_at_once()) std::memcpy(to + at, from + at, end - at);
+      for (std::size_t line = at; !copies_at_once() && line < end; line += kLine) __builtin_prefetch(from + line);
     }
-    std::memcpy(to, from, bytes_);
+    if (!copies_at_once()) std::memcpy(to, from, bytes_);
   }
   void take_back([[maybe_unused]] unsigned turn) {
 #if defined(__x86_64__)
@@ -69,26 +70,26 @@ class Way {
 
  private:
   static std::uint64_t first_of(unsigned turn) { return std::uint64_t{turn} << 16; }
-  static std::uint64_t pieces_of(std::size_t bytes) { return (bytes + kPiece - 1) / kPiece; }
+  [[nodiscard]] bool copies_at_once() const { return in_ == In::kPastCaches || piece_ >= kLongPiece; }
   std::byte* place(unsigned turn) { return memory_.data()->bytes + turn % places_ * stride_; }
-  void copy_past_caches(std::byte* to, const std::byte* from) const {
+  static void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__x86_64__)
-    const std::size_t lines = bytes_ / kLine * kLine;
+    const std::size_t lines = bytes / kLine * kLine;
     for (std::size_t at = 0; at < lines; at += sizeof(__m128i)) {
       _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
                        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
     }
-    std::memcpy(to + lines, from + lines, bytes_ - lines);
+    std::memcpy(to + lines, from + lines, bytes - lines);
     _mm_sfence();
 #else
-    std::memcpy(to, from, bytes_);
+    std::memcpy(to, from, bytes);
 #endif
   }
   struct alignas(128) Pair {
     std::byte bytes[128];
   };
   In in_;
-  std::size_t bytes_, stride_, places_;
+  std::size_t bytes_, piece_, stride_, places_;
   std::vector<Pair> memory_;
   Flag written_;
 };
@@ -179,8 +180,8 @@ double on_two_processes(std::size_t bytes, int other_core, Work work) {
   return told.failed ? 0 : found;
 }
 
-double ping_pong_us(In in, std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
-  Way there(in, bytes, room), back(in, bytes, room);
+double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, unsigned rounds) {
+  Way there(in, bytes, through), back(in, bytes, through);
   std::thread partner([&] {
     bind_to(other_core);
     std::vector<std::byte> send(bytes), receive(bytes);
@@ -205,12 +206,12 @@ double ping_pong_us(In in, std::size_t bytes, std::size_t room, int other_core, 
 
 }  // namespace
 
-double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
-  return ping_pong_us(In::kPieces, bytes, room, other_core, rounds);
+double in_pieces_us(std::size_t bytes, Through through, int other_core, unsigned rounds) {
+  return ping_pong_us(In::kPieces, bytes, through, other_core, rounds);
 }
 
-double past_caches_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds) {
-  return ping_pong_us(In::kPastCaches, bytes, room, other_core, rounds);
+double past_caches_us(std::size_t bytes, Through through, int other_core, unsigned rounds) {
+  return ping_pong_us(In::kPastCaches, bytes, through, other_core, rounds);
 }
 
 double gather_by_reading_us(std::size_t bytes, bool own, int other_core, unsigned rounds) {

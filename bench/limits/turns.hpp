@@ -6,14 +6,22 @@
 
 namespace bench {
 
-// A message one way: copied into shared memory in pieces of 3 KiB, each told by a flag, fetched while the next one is
-// written, and copied out. Messages go through `room` bytes of that memory, one place after the other, each way: a line
-// that the reader's nearest cache still has takes longer to come back to the writer than one that has left it.
-double in_pieces_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds);
+// How a message goes through shared memory: in pieces of so many bytes, and from message to message through so much
+// memory, one place after the other, each way. A line that the reader's nearest cache still has takes longer to come
+// back to the writer than one that has left it.
+struct Through {
+  std::size_t piece;
+  std::size_t room;
+};
 
-// The same copied in as a whole, past the writer's caches, before the flag: the reader has it from memory. Sooner where
-// the two cores share no cache, on AMD processors. Elsewhere than on x86-64 copied in the usual way.
-double past_caches_us(std::size_t bytes, std::size_t room, int other_core, unsigned rounds);
+// A message one way: copied into shared memory in pieces, each told by a flag, and copied out: where pieces have 8 KiB
+// or more each as it comes, where they are shorter as a whole, since each is only fetched while the next is written.
+double in_pieces_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
+
+// The same copied in past the writer's caches, so that the reader has it from memory; each piece copied out as it
+// comes. Sooner where the two cores share no cache, on AMD processors. Elsewhere than on x86-64 copied in the usual
+// way.
+double past_caches_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
 // An allgather of two processes: each copies its own block of `bytes` and reads the other's by process_vm_readv, and
 // waits until the other one has read. Without `own` the own block is not copied. 0: the system does not let us read.

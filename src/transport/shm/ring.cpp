@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/machine.hpp"
 #include "base/past_caches.hpp"
 
 namespace hr::transport::shm {
@@ -15,6 +16,11 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (va
 
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
   return round_up(sizeof(RingMemory) + payload_bytes, kPage);
+}
+
+std::size_t piece_bytes() noexcept {
+  static const std::size_t bytes = is_amd() ? 2048 : 3072;
+  return bytes;
 }
 
 void Producer::see_consumed() noexcept {
@@ -67,7 +73,7 @@ bool Producer::send_long(const Header& header, const void* payload, std::size_t 
   if (slot == nullptr) return false;
   if (past_caches) {
     copy_past_caches(slot, static_cast<const std::byte*>(payload), bytes);
-  } else if (awaited(bytes) && bytes >= 2 * kPiece) {
+  } else if (awaited(bytes) && bytes >= 2 * piece_bytes()) {
     copy_in_pieces(slot, static_cast<const std::byte*>(payload), bytes);
   } else if (bytes != 0) {
     std::memcpy(slot, payload, bytes);
@@ -81,12 +87,13 @@ void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::si
   Cell& cell = memory_->cells[next_cell_ % kCells];
   write_place(cell);
   const std::uint32_t lap = lap_of(next_cell_);
-  const std::size_t pieces = std::min((bytes - 1) / kPiece, kMostPieces);
+  const std::size_t each = piece_bytes();
+  const std::size_t pieces = std::min((bytes - 1) / each, kMostPieces);
   for (std::size_t piece = 0; piece < pieces; ++piece) {
-    std::memcpy(slot + piece * kPiece, payload + piece * kPiece, kPiece);
+    std::memcpy(slot + piece * each, payload + piece * each, each);
     cell.sequence.store(lap | static_cast<std::uint32_t>(piece + 1) << kLapBits, std::memory_order_release);
   }
-  std::memcpy(slot + pieces * kPiece, payload + pieces * kPiece, bytes - pieces * kPiece);
+  std::memcpy(slot + pieces * each, payload + pieces * each, bytes - pieces * each);
 }
 
 void Producer::write_place(Cell& cell) const noexcept {
@@ -144,7 +151,8 @@ bool Consumer::follow_pieces() noexcept {
     if (sequence == lap_) return true;
     const std::uint32_t pieces = sequence >> kLapBits;
     if (pieces == fetched_pieces_) continue;
-    for (std::size_t at = fetched_pieces_ * kPiece; at < pieces * kPiece; at += kCacheLine)
+    const std::size_t each = piece_bytes();
+    for (std::size_t at = fetched_pieces_ * each; at < pieces * each; at += kCacheLine)
       __builtin_prefetch(payload + at);
     fetched_pieces_ = pieces;
     look = 0;

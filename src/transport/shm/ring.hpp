@@ -12,7 +12,7 @@
 // leave the reader's second-level cache before they are written again (base/machine.hpp).
 //
 // Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
-// with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of kPiece bytes are
+// with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of piece_bytes() are
 // written, so that the reader fetches them meanwhile. Where the reader is so far away that a line passes sooner through
 // memory than twice between the two cores, long payloads are written past the caches (base/reader_distance.hpp).
 //
@@ -42,9 +42,9 @@ inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
 inline constexpr unsigned kLapBits = 28;        // of a sequence
 inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
-// A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: shorter pieces take
-// longer than the message as a whole.
-inline constexpr std::size_t kPiece = 3072;
+// A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: pieces shorter than
+// these take longer than the message as a whole.
+std::size_t piece_bytes() noexcept;
 // Bytes of the byte ring's first laps, and how many of them there are.
 inline constexpr std::size_t kFirstLap = std::size_t{512} * 1024;
 inline constexpr int kFirstLaps = 8;

@@ -130,7 +130,7 @@ TEST_F(RingFixture, PiecesAreNotAMessage) {
   }
   Producer producer(memory, kPayload);
   for (std::uint64_t message = 0; message < 3; ++message) {  // from the second on in pieces
-    const auto payload = make_payload(message, 2 * kPiece + 100);
+    const auto payload = make_payload(message, 2 * piece_bytes() + 100);
     ASSERT_TRUE(producer.send({{message, 0, 0}}, payload.data(), payload.size()));
     ASSERT_TRUE(consumer.ready());
     arrived.clear();
