@@ -20,17 +20,18 @@ namespace {
 constexpr int kTrialMessages = 8;
 constexpr int kLeastMessages = 3;
 constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
-// After a change of way so many messages, or bytes, count for nothing: the caches still hold what the other way left,
-// and the ring's lines are where they were last used.
-constexpr int kSettlingMessages = 8;
+// After a change of way so many bytes, or as many messages as they are pieces of this length, count for nothing: the
+// caches still hold what the other way left, and the ring's lines are where they were last used. Later on as many bytes
+// as a ring has.
 constexpr std::size_t kSettlingBytes = std::size_t{512} << 10;
+constexpr std::size_t kSettlingPiece = std::size_t{64} << 10;
 constexpr int kFirstTrials = 2;  // of each way
 constexpr std::uint64_t kFirstRetry = 512;
 // Seconds that stand for "not this way"; a stream's cost lies between that and nothing (stream.cpp).
 constexpr double kSlow = 1.0;
 // A stream must save this part of what reading takes to be preferred: it needs the sender all the while, which may be
-// computing.
-constexpr double kStreamGain = 0.2;
+// computing. And once it is, reading as much: a change costs the messages that settle.
+constexpr double kEnough = 0.2;
 // Turns count where they are at most so many times as long as what is under way in them.
 constexpr double kLongestTurn = 8;
 
@@ -82,7 +83,7 @@ struct SizeClass {
   Way stream;
   bool reads = true;  // what is done now
   bool trial_over = false;
-  int settling_messages = kSettlingMessages;  // still to come
+  std::size_t settling_messages = kSettlingBytes / kSettlingPiece;  // still to come
   std::size_t settling_bytes = kSettlingBytes;
   std::uint64_t transfers = 0;
   std::uint64_t last_end = 0;
@@ -97,12 +98,12 @@ struct SizeClass {
     return true;
   }
   // After a trial, and when nothing is under way.
-  void choose() {
+  void choose(std::size_t ring_bytes) {
     const bool before = reads;
     decide();
     if (reads == before) return;
-    settling_messages = kSettlingMessages;
-    settling_bytes = kSettlingBytes;
+    settling_bytes = std::max(ring_bytes, kSettlingBytes);
+    settling_messages = settling_bytes / kSettlingPiece;
   }
   void decide() {
     trial_over = false;
@@ -112,7 +113,8 @@ struct SizeClass {
       look_again_after(4 * gap);
       reads = !reads;
     } else {
-      reads = !stream_is_faster(read.cost(), stream.cost());
+      const double saved = saved_by_stream(read.cost(), stream.cost());
+      reads = prefers_reading ? saved <= kEnough : saved < -kEnough;
       if (reads == prefers_reading) return;
       // Something has changed: what is known of the other way may not hold any more.
       prefers_reading = reads;
@@ -142,7 +144,7 @@ double probe(const Announcement& announced, const Request& receive, const transp
   if (!caps.remote_read || refused || !eligible(announced, receive)) return kCannot;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   SizeClass& size_class = class_of(receive.total_);
-  if (size_class.trial_over && under_way == 0) size_class.choose();
+  if (size_class.trial_over && under_way == 0) size_class.choose(caps.ring_bytes());
   return size_class.reads ? 0.0 : kSlow;
 }
 
@@ -158,10 +160,9 @@ Status begin(const Announcement& announced, Request& receive) {
 
 }  // namespace
 
-bool stream_is_faster(const Cost& read, const Cost& stream) noexcept {
-  const double least = kStreamGain * read.under_way;
+double saved_by_stream(const Cost& read, const Cost& stream) noexcept {
   const bool turns_tell = stream.turn != kUnknown && read.turn <= kLongestTurn * read.under_way;
-  return turns_tell ? read.turn - stream.turn > least : read.under_way - stream.under_way > least;
+  return (turns_tell ? read.turn - stream.turn : read.under_way - stream.under_way) / read.under_way;
 }
 
 void begins(const Announcement& announced, Request& receive, bool reading) {

@@ -23,8 +23,8 @@ struct Cost {
   double under_way;
   double turn;
 };
-// The faster of the two.
-[[nodiscard]] bool stream_is_faster(const Cost& read, const Cost& stream) noexcept;
+// What a stream saves, as a part of what reading takes under way; negative where reading is the faster of the two.
+[[nodiscard]] double saved_by_stream(const Cost& read, const Cost& stream) noexcept;
 
 // A message that could be read comes this way from now on.
 void begins(const Announcement& announced, Request& receive, bool reading);

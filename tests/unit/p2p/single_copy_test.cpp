@@ -11,24 +11,24 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 TEST(SingleCopy, WithoutTurnsTheTimeUnderWayDecides) {
-  EXPECT_FALSE(stream_is_faster({10, kUnknown}, {10, kUnknown}));
-  EXPECT_FALSE(stream_is_faster({10, kUnknown}, {8.5, kUnknown}));  // not by enough
-  EXPECT_TRUE(stream_is_faster({10, kUnknown}, {7.5, kUnknown}));
-  EXPECT_TRUE(stream_is_faster({10, 30}, {7.5, kUnknown}));
-  EXPECT_FALSE(stream_is_faster({10, kUnknown}, {12, 20}));
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, kUnknown}, {10, kUnknown}), 0);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, kUnknown}, {7.5, kUnknown}), 0.25);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 30}, {7.5, kUnknown}), 0.25);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, kUnknown}, {12, 20}), -0.2);
+  EXPECT_EQ(saved_by_stream({10, 30}, {kUnknown, kUnknown}), -kUnknown);
 }
 
 // Data that is read is fetched back by the program, which the time under way does not show.
 TEST(SingleCopy, TurnsDecideWhereTheyAreKnown) {
-  EXPECT_TRUE(stream_is_faster({10, 40}, {12, 30}));
-  EXPECT_FALSE(stream_is_faster({10, 40}, {12, 39}));  // not by enough
-  EXPECT_FALSE(stream_is_faster({10, 20}, {5, 25}));
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 40}, {12, 30}), 1);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 40}, {12, 39}), 0.1);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 20}, {5, 25}), -0.5);
 }
 
 // What the program computes between messages differs from turn to turn.
 TEST(SingleCopy, LongTurnsTellNothing) {
-  EXPECT_FALSE(stream_is_faster({10, 1000}, {12, 900}));
-  EXPECT_TRUE(stream_is_faster({10, 1000}, {7, 1100}));
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 1000}, {12, 900}), -0.2);
+  EXPECT_DOUBLE_EQ(saved_by_stream({10, 1000}, {7, 1100}), 0.3);
 }
 
 }  // namespace
