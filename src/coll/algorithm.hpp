@@ -34,6 +34,7 @@ struct Query {
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
+  bool many_slots = false;           // each process has more than usual (shared/area.hpp)
   bool crowded = false;              // they outnumber the cores
   int teams = 1;                     // of processes that share a cache (shared/teams.hpp)
   Reading reading = Reading::kNone;  // they can read one another's memory

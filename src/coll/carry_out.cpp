@@ -64,6 +64,7 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
+    query.many_slots = call.area->slot_count() > shared::kSlotsUsual;
     query.crowded = call.area->crowded();
     query.teams = call.area->teams().count();
     query.reading = call.area->reading();

@@ -20,10 +20,12 @@ struct Choice {
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
   Reading reading = Reading::kNone;
+  bool many_slots = false;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
     return query.bytes <= max_bytes && query.ranks <= max_ranks && query.reading >= reading &&
+           (query.many_slots || !many_slots) &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
@@ -54,7 +56,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.reading});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.reading, row.many_slots});
   }
   return kOk;
 }

@@ -28,6 +28,7 @@ struct SelectionRow {
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
   Crowded crowded = Crowded::kAny;
   Reading reading = Reading::kNone;  // only where processes are known to read one another's memory so well
+  bool many_slots = false;           // only where each process has more slots than usual
 };
 
 // The rows of select/default.json.

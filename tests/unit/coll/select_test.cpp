@@ -237,6 +237,24 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
+// Two processes whose slots are many leave cells early.
+TEST_F(SelectTest, ManySlots) {
+  for (const auto& [operation, algorithm] :
+       {std::pair{Operation::kAllreduce, "slots_ring"}, std::pair{Operation::kReduce, "slots_pair"},
+        std::pair{Operation::kBcast, "slots"}}) {
+    Query made = query(operation, 4096, 2);
+    made.element = 4;
+    made.span = 4096;
+    made.sharing = Sharing::kSlots;
+    made.slot = 131072;
+    EXPECT_EQ(chosen(made), "cells");
+    made.many_slots = true;
+    EXPECT_EQ(chosen(made), algorithm);
+    made.bytes = 1024;
+    EXPECT_EQ(chosen(made), "cells");
+  }
+}
+
 // With cores of their own: many processes gather through slots, the longest blocks by messages, and exchange short
 // blocks through slots.
 TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
