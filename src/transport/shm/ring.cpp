@@ -69,6 +69,7 @@ bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
   // Before there is need to know what the consumer says: in a full ring that is asked again and again.
   const bool past_caches = bytes >= kLeastPastCaches && reader_is_far();
+  if (shuttles_ != nullptr && own_turn_ && bytes > kInlineBytes) shuttles_->count_turn();
   std::byte* slot = reserve(bytes);
   if (slot == nullptr) return false;
   if (past_caches) {
@@ -96,6 +97,10 @@ void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::si
   std::memcpy(slot + pieces * each, payload + pieces * each, bytes - pieces * each);
 }
 
+std::byte* Producer::reserved() const noexcept {
+  return reserved_.in_shuttle() ? shuttles_->memory(reserved_.shuttle()) : memory_->payload() + reserved_.where;
+}
+
 void Producer::write_place(Cell& cell) const noexcept {
   const Place place{apart(reserved_.at), apart(reserved_.where)};
   std::memcpy(cell.data, &place, sizeof place);
@@ -105,18 +110,25 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  if (!find_room(bytes, reserved_)) return nullptr;
-  return memory_->payload() + reserved_.where;
+  if (goes_by_shuttle(bytes)) {
+    reserved_ = {0, Place::kShuttle | static_cast<std::uint64_t>(shuttles_->next())};
+    return reserved();
+  }
+  return find_room(bytes, reserved_) ? reserved() : nullptr;
 }
 
 void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
     write_place(cell);
-    if (awaited(reserved_bytes_)) hand_over(memory_->payload() + reserved_.where, reserved_bytes_);
-    next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
-    if (reserved_.where == 0 && laps_ < kFirstLaps) ++laps_;
-    lap_start_ = reserved_.at - reserved_.where;
+    if (awaited(reserved_bytes_)) hand_over(reserved(), reserved_bytes_);
+    if (reserved_.in_shuttle()) {
+      shuttles_->leave();
+    } else {
+      next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
+      if (reserved_.where == 0 && laps_ < kFirstLaps) ++laps_;
+      lap_start_ = reserved_.at - reserved_.where;
+    }
   }
   publish(next_cell_, header, reserved_bytes_);
 }
@@ -125,7 +137,7 @@ void Producer::prepare(std::size_t bytes) noexcept {
   own_turn_ = true;
   bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
   take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
-  if (bytes <= kInlineBytes) return;
+  if (bytes <= kInlineBytes || goes_by_shuttle(bytes)) return;
   const std::uint64_t where = next_place(round_up(bytes, kCacheLine)).where;
   if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
@@ -135,8 +147,12 @@ void Consumer::take_long(int from, Deliver deliver) {
   const std::size_t bytes = cell.bytes;
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
-  deliver(from, cell.header, memory_->payload() + place.where, bytes);
-  memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
+  deliver(from, cell.header, payload_at(place), bytes);
+  if (place.in_shuttle()) {
+    shuttles_->arrive(place.shuttle());
+  } else {
+    memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
+  }
   fetched_pieces_ = 0;
 }
 
@@ -145,7 +161,7 @@ bool Consumer::follow_pieces() noexcept {
   constexpr int kLooks = 256;
   Place place;
   std::memcpy(&place, cell_->data, sizeof place);
-  const std::byte* const payload = memory_->payload() + place.where;
+  const std::byte* const payload = payload_at(place);
   for (int look = 0; look < kLooks; ++look) {
     const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
     if (sequence == lap_) return true;

@@ -2,9 +2,9 @@
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
 // cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes
-// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes; its cell says where
-// (Place). A cell is ready when its sequence equals the lap of its index, so nothing is ever cleared and stale bytes
-// cannot be mistaken for a message.
+// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in a shuttle, where one
+// is at hand (shuttles.hpp); its cell says where (Place). A cell is ready when its sequence equals the lap of its
+// index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
 // says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()). Its
@@ -33,6 +33,7 @@
 #include "base/cache_lines.hpp"
 #include "base/reader_distance.hpp"
 #include "base/short_copy.hpp"
+#include "transport/shm/shuttles.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::shm {
@@ -66,10 +67,14 @@ constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
   return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kCacheLine;
 }
 
-// In the data of a cell whose payload lies in the byte ring.
+// In the data of a cell whose payload does not lie in it.
 struct Place {
-  std::uint64_t at;     // bytes used up before it, ever
-  std::uint64_t where;  // in the byte ring
+  static constexpr std::uint64_t kShuttle = std::uint64_t{1} << 63;
+  std::uint64_t at;     // bytes of the byte ring used up before it, ever; unused for a shuttle
+  std::uint64_t where;  // in the byte ring; or the number of a shuttle, with that bit
+
+  [[nodiscard]] bool in_shuttle() const noexcept { return (where & kShuttle) != 0; }
+  [[nodiscard]] int shuttle() const noexcept { return static_cast<int>(where & ~kShuttle); }
 };
 
 struct RingMemory {
@@ -93,9 +98,10 @@ constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept {
 class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
-  // With memory behind the first `usable` bytes of the byte ring.
-  Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable) noexcept
+  // With memory behind the first `usable` bytes of the byte ring, and perhaps with shuttles.
+  Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable, Shuttles* shuttles = nullptr) noexcept
       : memory_(memory),
+        shuttles_(shuttles),
         payload_bytes_(payload_bytes),
         lap_bytes_(std::min(payload_bytes, kFirstLap)),
         usable_(usable) {}
@@ -130,6 +136,11 @@ class Producer {
     if (!own_turn_) prepare(bytes);
   }
 
+  // There should be another shuttle before the next payload of that length goes.
+  [[nodiscard]] bool wants_shuttle(std::size_t bytes) const noexcept {
+    return bytes > kInlineBytes && bytes <= kShuttleBytes && shuttles_ != nullptr && shuttles_->wants_one() &&
+           !reader_.is_far();
+  }
   // How many bytes of the byte ring need memory before the last message refused can go; 0: it was something else.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
@@ -167,6 +178,10 @@ class Producer {
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
   [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
+  [[nodiscard]] bool goes_by_shuttle(std::size_t bytes) const noexcept {
+    return shuttles_ != nullptr && shuttles_->hold(bytes) && !reader_.is_far();
+  }
+  [[nodiscard]] std::byte* reserved() const noexcept;
   // Into the cell of the last reservation.
   void write_place(Cell& cell) const noexcept;
   void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
@@ -183,6 +198,7 @@ class Producer {
   bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
+  Shuttles* shuttles_;  // null: none
   std::size_t payload_bytes_;
   std::size_t lap_bytes_;  // at most payload_bytes_
   std::size_t usable_;
@@ -204,7 +220,8 @@ class Producer {
 class Consumer {
  public:
   Consumer() noexcept = default;
-  explicit Consumer(RingMemory* memory) noexcept : memory_(memory), cell_(&memory->cells[0]) {}
+  explicit Consumer(RingMemory* memory, Shuttles* shuttles = nullptr) noexcept
+      : memory_(memory), shuttles_(shuttles), cell_(&memory->cells[0]) {}
 
   [[nodiscard]] bool ready() noexcept {
     const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
@@ -229,12 +246,17 @@ class Consumer {
   }
 
  private:
-  // The part of take() that is about the byte ring.
+  // The part of take() that is about payloads that do not lie in the cell.
   void take_long(int from, Deliver deliver);
   // The next message is being written: fetches its pieces. True when it is whole.
   bool follow_pieces() noexcept;
 
+  [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {
+    return place.in_shuttle() ? shuttles_->memory(place.shuttle()) : memory_->payload() + place.where;
+  }
+
   RingMemory* memory_ = nullptr;
+  Shuttles* shuttles_ = nullptr;
   Cell* cell_ = nullptr;
   std::uint32_t lap_ = 1;
   std::uint32_t fetched_pieces_ = 0;  // of the next message

@@ -1,5 +1,7 @@
 #include "transport/shm/segment.hpp"
 
+#include <algorithm>
+
 #include "base/cache_lines.hpp"
 
 namespace hr::transport::shm {
@@ -50,6 +52,10 @@ Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
   return file_.reserve(ring_offset(receiver, sender), ring_footprint(payload_bytes));
 }
 
+Status Segment::reserve_shuttle(int one, int other, int index) {
+  return file_.reserve(shuttle_offset(one, other) + static_cast<std::size_t>(index) * kShuttleBytes, kShuttleBytes);
+}
+
 Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
 
 Doorbell* Segment::doorbell(int process) const noexcept {
@@ -76,9 +82,16 @@ std::span<std::byte> Segment::staging(int process) const noexcept {
   return {file_.data() + staging_offset(process), sizes_.staging_bytes};
 }
 
-// Behind the rings.
+// Behind the rings: those of process 1 and 0, of 2 and 0, 2 and 1, and so on.
+std::size_t Segment::shuttle_offset(int one, int other) const noexcept {
+  const auto higher = static_cast<std::size_t>(std::max(one, other));
+  const std::size_t index = higher * (higher - 1) / 2 + static_cast<std::size_t>(std::min(one, other));
+  return ring_offset(sizes_.processes, 0) + index * static_cast<std::size_t>(sizes_.shuttles) * kShuttleBytes;
+}
+
+// Behind the shuttles.
 std::size_t Segment::staging_offset(int process) const noexcept {
-  return ring_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
+  return shuttle_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
 }
 
 }  // namespace hr::transport::shm

@@ -45,6 +45,12 @@ std::size_t ring_bytes_for(int processes) {
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
+// Of each pair. Where many processes share the node, one, for messages of a few KiB.
+int shuttles_for(int processes) {
+  const int wanted = static_cast<int>(knobs().shm_shuttles);
+  return processes <= 16 ? wanted : std::min(wanted, 1);
+}
+
 std::size_t staging_bytes() {
   return std::bit_floor(knobs().cuda_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().cuda_pipeline_chunks);
 }
@@ -134,6 +140,7 @@ class Shm final : public Transport {
   }
   [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
   Status make_room(int peer, std::size_t bytes);
+  void make_shuttle(int peer);
   void accept_connections();
   // A peer that has connected to this process.
   struct Incoming {
@@ -161,6 +168,7 @@ class Shm final : public Transport {
   std::vector<int> ranks_;          // rank by index on the node
   std::vector<int> local_of_;       // index on the node by rank, -1 elsewhere
   std::vector<Outgoing> outgoing_;  // by index on the node
+  std::vector<Shuttles> shuttles_;  // likewise
   std::vector<Incoming> incoming_;
   std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
 };
@@ -168,7 +176,7 @@ class Shm final : public Transport {
 Status Shm::open(const Job& job) {
   const int count = processes();
   const std::string path = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
-  const Segment::Sizes sizes{count, ring_bytes_for(count), staging_bytes()};
+  const Segment::Sizes sizes{count, ring_bytes_for(count), staging_bytes(), shuttles_for(count)};
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -193,6 +201,10 @@ Status Shm::open(const Job& job) {
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
   outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
+  for (int peer = 0; peer < count; ++peer) {
+    if (peer == own_) shuttles_.emplace_back();
+    if (peer != own_) shuttles_.emplace_back(segment_.shuttles(own_, peer), sizes.shuttles, own_ < peer);
+  }
   for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
     if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
   }
@@ -213,7 +225,8 @@ Status Shm::connect(int proc) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.bell != nullptr) return kOk;
   HR_TRY(reserve(peer));
-  to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), first_bytes_);
+  to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), first_bytes_,
+                         &shuttles_[static_cast<std::size_t>(peer)]);
   to.bell = segment_.doorbell(peer);
   to.bell->announce(own_);
   return kOk;
@@ -222,6 +235,8 @@ Status Shm::connect(int proc) {
 // Any message.
 Status Shm::send_long(int peer, const Header& header, const void* payload, std::size_t bytes) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
+  if (to.producer.wants_shuttle(bytes)) [[unlikely]]
+    make_shuttle(peer);
   if (!to.producer.send(header, payload, bytes)) {
     HR_TRY(make_room(peer, bytes));
     if (!to.producer.send(header, payload, bytes)) return Status::again();
@@ -247,6 +262,13 @@ Status Shm::make_room(int peer, std::size_t bytes) {
   return kOk;
 }
 
+void Shm::make_shuttle(int peer) {
+  Shuttles& shuttles = shuttles_[static_cast<std::size_t>(peer)];
+  if (segment_.reserve_shuttle(own_, peer, shuttles.made()).ok()) return shuttles.make();
+  static_cast<void>(take_detail());  // the ring does as well
+  shuttles.make_no_more();
+}
+
 void Shm::accept_connections() {
   connections_ = bell_->connections.load(std::memory_order_acquire);
   for (std::size_t word = 0; word < Doorbell::words(processes()); ++word) {
@@ -255,8 +277,8 @@ void Shm::accept_connections() {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
       if (incoming_of_[sender] >= 0) continue;
       incoming_of_[sender] = static_cast<int>(incoming_.size());
-      incoming_.push_back(
-          {Consumer(segment_.ring(own_, static_cast<int>(sender))), ranks_[sender], static_cast<int>(sender)});
+      incoming_.push_back({Consumer(segment_.ring(own_, static_cast<int>(sender)), &shuttles_[sender]), ranks_[sender],
+                           static_cast<int>(sender)});
     }
   }
 }
