@@ -13,7 +13,8 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const std::size_t most = call.area->slot_bytes();
   const shared::Rounds rounds(call,
-                              shared::rounds_of(call.bytes, most));  // before any error: nobody waits for who leaves
+                              shared::rounds_of(call.bytes, most),  // before any error: nobody waits for who leaves
+                              shared::Rounds::Slots::kSwapped);
   View own;
   if (call.in_place) {
     HR_CO_TRY(call.recv.block(rank, &own));

@@ -15,7 +15,7 @@ Task run(const Call& call) {
   const Blocks& blocks = call.in_place ? call.recv : call.send;
   // For the process at distance 1 first.
   const std::size_t part = call.area->slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part));
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::Slots::kSwapped);
   HR_CO_TRY(copy_block(call.send, rank, call.recv, rank));
   View block;
   for (std::uint64_t step = 0; step <= rounds.count(); ++step) {

@@ -9,8 +9,10 @@
 //   (slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn of every process.
 //   Few members with a core each have four times as many on processors where that pays (base/machine.hpp): lines leave
 //   their readers' second-level caches before they are written again.
-// Every word has one writer, its process, and so has every byte, but for slots through which a ring of processes hands
-// what it combines (ring_slots.hpp): they write one after the other.
+// Every word has one writer, its process, and so has every byte, with two exceptions: slots through which a ring of
+// processes hands what it combines (ring_slots.hpp), one after the other; and where two members exchange data, each
+// writes, every other time that cells and slots come round, to those of the other one, which it has read the time
+// before (holder()): their lines are here already (ADR 16).
 //
 // Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
 // because members call collectives in the same order (section 6.14). A process carries out its operations one after
@@ -76,9 +78,9 @@ struct alignas(kPair) Cell {
 
   // The flag, and the place beside it, of step 0 (the head) or of a later one (partials.hpp).
   [[nodiscard]] Line& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Where data of that length lies in that operation.
-  [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket) noexcept {
-    return length <= kInlineBytes ? head.data : room + place(length, ticket);
+  // Where data of that length lies in that operation. `wanders`: not in the same place all the time.
+  [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket, bool wanders) noexcept {
+    return length <= kInlineBytes ? head.data : room + (wanders ? place(length, ticket) : 0);
   }
 
  private:
@@ -175,10 +177,14 @@ class Area {
   // Who shares caches and memory: told when the cells were opened.
   [[nodiscard]] const Teams& teams() const noexcept { return teams_; }
 
+  // Of the two members between which cells and slots change hands: whose those of `rank` are this time round.
+  [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
+
   // --- cells ---
   [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
-  [[nodiscard]] Cell& cell(int rank, std::uint64_t ticket) const noexcept {
-    return blocks_[rank].cells[ticket % kCells];
+  // `swaps`: this operation's change hands.
+  [[nodiscard]] Cell& cell(int rank, std::uint64_t ticket, bool swaps) const noexcept {
+    return blocks_[swaps ? holder(rank, ticket / kCells) : rank].cells[ticket % kCells];
   }
   // --- slots ---
   [[nodiscard]] std::uint64_t slot_count() const noexcept { return slot_count_; }
@@ -247,6 +253,14 @@ class Area {
   SharedFile slot_file_;
   std::unique_ptr<device::Members> members_;  // made at first use
 };
+
+// Two members, each of which writes and reads in this operation: their cells and slots change hands.
+[[nodiscard]] inline bool swaps(const Call& call) noexcept {
+  constexpr std::uint32_t kExchanges =
+      serves(Operation::kAllgather, Operation::kAllgatherv, Operation::kAlltoall, Operation::kAlltoallv,
+             Operation::kAlltoallw, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock);
+  return call.size() == 2 && (kExchanges & serves(call.operation)) != 0;
+}
 
 // All processes of the communicator are on one node, there are several, and they may share memory.
 [[nodiscard]] bool can_share(const comm::Communicator& comm);

@@ -7,9 +7,17 @@
 namespace hr::coll::shared {
 
 // This process's cell of the operation; CellFree holds.
-[[nodiscard]] inline Cell& own_cell(const Call& call) noexcept { return call.area->cell(call.rank(), call.ticket); }
+[[nodiscard]] inline Cell& own_cell(const Call& call) noexcept {
+  return call.area->cell(call.rank(), call.ticket, swaps(call));
+}
 // Another's; it has arrived.
-[[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept { return call.area->cell(rank, call.ticket); }
+[[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept {
+  return call.area->cell(rank, call.ticket, swaps(call));
+}
+// Where data of that length lies in it.
+[[nodiscard]] inline std::byte* data_in(Cell& cell, const Call& call, std::size_t length) noexcept {
+  return cell.data(length, call.ticket, !swaps(call));
+}
 
 // Everybody may read the cell, which is filled in.
 inline void publish(const Call& call) noexcept {
@@ -34,7 +42,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(pack_in(call, data, 0, data.packed, own_cell(call).data(data.packed, call.ticket)));
+  HR_TRY(pack_in(call, data, 0, data.packed, data_in(own_cell(call), call, data.packed)));
   publish_data(call, data.packed);
   return kOk;
 }
@@ -47,7 +55,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
     return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
                 rank, static_cast<unsigned long long>(cell.head.bytes), bytes);
   }
-  return layout::unpack(data, 0, data.packed, cell.data(bytes, call.ticket) + offset);
+  return layout::unpack(data, 0, data.packed, data_in(cell, call, bytes) + offset);
 }
 
 // The packed form that a member published, into a view of the same size.

@@ -11,13 +11,13 @@
 namespace hr::coll::shared {
 
 void expose(const Call& call, const Exposed& own) {
-  std::memcpy(own_cell(call).data(sizeof own, call.ticket), &own, sizeof own);
+  std::memcpy(data_in(own_cell(call), call, sizeof own), &own, sizeof own);
   publish(call, sizeof own);
 }
 
 Exposed exposed_by(const Call& call, int rank) {
   Exposed exposed;
-  std::memcpy(&exposed, cell_of(call, rank).data(sizeof exposed, call.ticket), sizeof exposed);
+  std::memcpy(&exposed, data_in(cell_of(call, rank), call, sizeof exposed), sizeof exposed);
   return exposed;
 }
 

@@ -14,17 +14,24 @@ namespace hr::coll::shared {
 
 class Rounds {
  public:
+  // Of two members each reads what the other writes (Area::holder()). Not where slots have several writers.
+  enum class Slots : std::uint8_t { kOwn, kSwapped };
+
   // `piece`: no round puts more than so many bytes into a slot.
-  Rounds(const Call& call, std::uint64_t count, std::size_t piece) noexcept
+  Rounds(const Call& call, std::uint64_t count, std::size_t piece, Slots slots = Slots::kOwn) noexcept
       : steps_(call),
+        swaps_(slots == Slots::kSwapped && swaps(call)),
         count_(count),
         piece_((std::max<std::size_t>(piece, 1) + kPair - 1) / kPair * kPair),
         first_(call.area->claim_slots(call.ticket, count, users_)) {}
-  Rounds(const Call& call, std::uint64_t count) noexcept : Rounds(call, count, call.area->slot_bytes()) {}
+  Rounds(const Call& call, std::uint64_t count, Slots slots = Slots::kOwn) noexcept
+      : Rounds(call, count, call.area->slot_bytes(), slots) {}
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::byte* slot(int rank, std::uint64_t round) const noexcept {
-    return steps_.area().slot(rank, first_ + round) + offset(first_ + round);
+    const std::uint64_t turn = first_ + round;
+    if (swaps_) return steps_.area().slot(Area::holder(rank, turn / steps_.area().slot_count()), turn);
+    return steps_.area().slot(rank, turn) + offset(turn);
   }
   // Of `steps` in all: one a round, or as many as an algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.tell(&Control::published, steps); }
@@ -72,6 +79,7 @@ class Rounds {
   }
 
   Steps steps_;
+  bool swaps_;
   std::uint64_t count_;
   std::size_t piece_;
   std::uint64_t users_[kSlots];  // filled in by the initialisation of first_

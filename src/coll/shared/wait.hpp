@@ -43,7 +43,8 @@ struct CellArrived {
   const Call& call;
   int rank;
   bool operator()() const noexcept {
-    return call.area->cell(rank, call.ticket).head.sequence.load(std::memory_order_acquire) == call.ticket + 1;
+    return call.area->cell(rank, call.ticket, swaps(call)).head.sequence.load(std::memory_order_acquire) ==
+           call.ticket + 1;
   }
 };
 

@@ -242,9 +242,10 @@ TEST_F(SelectTest, ManySlots) {
   for (const auto& [operation, algorithm] :
        {std::pair{Operation::kAllreduce, "slots_ring"}, std::pair{Operation::kReduce, "slots_pair"},
         std::pair{Operation::kBcast, "slots"}}) {
-    Query made = query(operation, 4096, 2);
+    const std::size_t bytes = operation == Operation::kAllreduce ? 16384 : 4096;
+    Query made = query(operation, bytes, 2);
     made.element = 4;
-    made.span = 4096;
+    made.span = bytes;
     made.sharing = Sharing::kSlots;
     made.slot = 131072;
     EXPECT_EQ(chosen(made), "cells");
