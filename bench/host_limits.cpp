@@ -26,7 +26,8 @@ namespace {
 constexpr std::size_t kLargestExchange = 262144;
 // Memory that messages wander through: what nearest caches hold, and more than that.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
-constexpr bench::Through kInPieces[] = {{3072, kRoom}, {2048, kMuchRoom}, {8192, kMuchRoom}, {32768, kMuchRoom}};
+constexpr bench::Through kInPieces[] = {{3072, kRoom},      {2048, kMuchRoom}, {8192, kMuchRoom},
+                                        {32768, kMuchRoom}, {3072, 0, true},   {16384, 0, true}};
 constexpr std::size_t kShortestInPieces = 256;
 constexpr std::size_t kShortestInTurns = 4096;
 constexpr unsigned kRoundsOfDistance = 100;
@@ -171,6 +172,8 @@ void measure_messages(Job& job) {
     figure("pieces, 2 MiB", [&] { return pieces({2048, kMuchRoom}); });
     figure("of 8 KiB, 2 MiB", [&] { return pieces({8192, kMuchRoom}); });
     figure("of 32 KiB, 2 MiB", [&] { return pieces({32768, kMuchRoom}); });
+    figure("both ways, 3 KiB", [&] { return pieces({3072, 0, true}); });
+    figure("both ways, 16 KiB", [&] { return pieces({16384, 0, true}); });
     figure("read block", [&] { return bench::gather_by_reading_us(bytes, false, other, rounds); });
     figure("read, copy own", [&] { return bench::gather_by_reading_us(bytes, true, other, rounds); });
   }

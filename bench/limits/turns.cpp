@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -30,13 +31,14 @@ enum class In { kPieces, kPastCaches };
 
 class Way {
  public:
-  Way(In in, std::size_t bytes, Through through)
+  // `other`: the way back, whose memory this one uses, too.
+  Way(In in, std::size_t bytes, Through through, const Way* other = nullptr)
       : in_(in),
         bytes_(bytes),
         piece_(through.piece),
         stride_((bytes + 127) / 128 * 128),
         places_(std::max<std::size_t>(1, through.room / stride_)) {
-    memory_.resize(stride_ * places_ / sizeof(Pair));
+    memory_ = other != nullptr ? other->memory_ : std::make_shared<std::vector<Pair>>(stride_ * places_ / sizeof(Pair));
   }
   void send(unsigned turn, const std::byte* from) {
     std::byte* const to = place(turn);
@@ -71,7 +73,7 @@ class Way {
  private:
   static std::uint64_t first_of(unsigned turn) { return std::uint64_t{turn} << 16; }
   [[nodiscard]] bool copies_at_once() const { return in_ == In::kPastCaches || piece_ >= kLongPiece; }
-  std::byte* place(unsigned turn) { return memory_.data()->bytes + turn % places_ * stride_; }
+  std::byte* place(unsigned turn) { return memory_->data()->bytes + turn % places_ * stride_; }
   static void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__x86_64__)
     const std::size_t lines = bytes / kLine * kLine;
@@ -90,7 +92,7 @@ class Way {
   };
   In in_;
   std::size_t bytes_, piece_, stride_, places_;
-  std::vector<Pair> memory_;
+  std::shared_ptr<std::vector<Pair>> memory_;
   Flag written_;
 };
 
@@ -181,7 +183,7 @@ double on_two_processes(std::size_t bytes, int other_core, Work work) {
 }
 
 double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, unsigned rounds) {
-  Way there(in, bytes, through), back(in, bytes, through);
+  Way there(in, bytes, through), back(in, bytes, through, through.both ? &there : nullptr);
   std::thread partner([&] {
     bind_to(other_core);
     std::vector<std::byte> send(bytes), receive(bytes);

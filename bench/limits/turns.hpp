@@ -12,6 +12,7 @@ namespace bench {
 struct Through {
   std::size_t piece;
   std::size_t room;
+  bool both = false;  // one memory for both ways: each writes to where it has just read
 };
 
 // A message one way: copied into shared memory in pieces, each told by a flag, and copied out: where pieces have 8 KiB
