@@ -1,5 +1,7 @@
 #include "coll/call.hpp"
 
+#include <new>
+
 #include "coll/view_tools.hpp"
 
 namespace hr::coll {
@@ -99,16 +101,18 @@ void Blocks::set_arrays(const Count* counts, const Count* displacements, layout:
   types_ = types;
 }
 
+// Made where it is wanted, not copied there: a copy's loads are wider than the stores that they follow, and so wait
+// until these are in the cache, behind the flag that a collective has just set in a line that another core has.
 Status Blocks::block(int i, layout::View* view) const {
   const auto index = static_cast<std::size_t>(i);
   switch (shape_) {
     case Shape::kUniform:
-      *view = slice(all_, i * count_, count_);
+      new (view) layout::View(slice(all_, i * count_, count_));
       return kOk;
     case Shape::kConsecutive: {
       Count first = 0;
       for (std::size_t before = 0; before < index; ++before) first += counts_[before];
-      *view = slice(all_, first, counts_[index]);
+      new (view) layout::View(slice(all_, first, counts_[index]));
       return kOk;
     }
     case Shape::kCounts:

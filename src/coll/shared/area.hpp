@@ -259,7 +259,7 @@ class Area {
   constexpr std::uint32_t kExchanges =
       serves(Operation::kAllgather, Operation::kAllgatherv, Operation::kAlltoall, Operation::kAlltoallv,
              Operation::kAlltoallw, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock);
-  return call.size() == 2 && (kExchanges & serves(call.operation)) != 0;
+  return call.area->size() == 2 && (kExchanges & serves(call.operation)) != 0;
 }
 
 // All processes of the communicator are on one node, there are several, and they may share memory.

@@ -44,7 +44,7 @@ CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept
       type_(*contribution(call).type),
       count_(count),
       origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(own_cell(call).head.bytes),
+      bytes_(typed_bytes(contribution(call).count, type_)),  // as its cell says, in a line that others have by now
       own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
 
 Status CellVectors::find(int rank, std::byte** origin) const {

@@ -38,28 +38,40 @@ struct CellFree {
   bool operator()() const noexcept { return call.ticket < kCells || call.area->all_finished(call.ticket - kCells + 1); }
 };
 
-// One member's cell of this operation is there.
-struct CellArrived {
-  const Call& call;
-  int rank;
-  bool operator()() const noexcept {
-    return call.area->cell(rank, call.ticket, swaps(call)).head.sequence.load(std::memory_order_acquire) ==
-           call.ticket + 1;
-  }
+// One member's cell of this operation is there. Where its flag lies is found out once, as each look counts.
+class CellArrived {
+ public:
+  CellArrived(const Call& call, int rank) noexcept
+      : flag_(&call.area->cell(rank, call.ticket, swaps(call)).head.sequence), arrived_(call.ticket + 1) {}
+  bool operator()() const noexcept { return flag_->load(std::memory_order_acquire) == arrived_; }
+
+ private:
+  const std::atomic<std::uint64_t>* flag_;
+  std::uint64_t arrived_;
 };
 
 // Those of members [next, end), in this order and round the last rank.
-struct CellsArrived {
-  const Call& call;
-  int next;
-  int end;
+class CellsArrived {
+ public:
+  CellsArrived(const Call& call, int next, int end) noexcept
+      : call_(call), next_(next), end_(end), arrived_(of(next)) {}
   bool operator()() noexcept {
-    const int size = call.area->size();
-    for (; next < end; ++next) {
-      if (!CellArrived{call, next < size ? next : next - size}()) return false;
+    for (; next_ < end_; arrived_ = of(++next_)) {
+      if (!arrived_()) return false;
     }
     return true;
   }
+
+ private:
+  [[nodiscard]] CellArrived of(int member) const noexcept {
+    const int size = call_.area->size();
+    return {call_, member < size ? member : member - size};
+  }
+
+  const Call& call_;
+  int next_;
+  int end_;
+  CellArrived arrived_;
 };
 
 // Those of all other members, the next one first so that not all look at the same line.
