@@ -31,7 +31,7 @@ constexpr std::uint64_t kFirstRetry = 512;
 constexpr double kSlow = 1.0;
 // A stream must save this part of what reading takes to be preferred: it needs the sender all the while, which may be
 // computing. And once it is, reading as much: a change costs the messages that settle.
-constexpr double kEnough = 0.2;
+constexpr double kEnough = 0.15;
 // Turns count where they are at most so many times as long as what is under way in them.
 constexpr double kLongestTurn = 8;
 
