@@ -16,7 +16,8 @@ namespace hr::p2p {
 namespace single_copy {
 namespace {
 
-// A trial: so many messages, or so many bytes (about what a ring holds); at least three.
+// A trial: so many messages, or so many bytes (about what a ring holds); at least three; all that are under way at
+// once.
 constexpr int kTrialMessages = 8;
 constexpr int kLeastMessages = 3;
 constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
@@ -25,8 +26,18 @@ constexpr std::size_t kTrialBytes = std::size_t{512} << 10;
 // as a ring has.
 constexpr std::size_t kSettlingBytes = std::size_t{512} << 10;
 constexpr std::size_t kSettlingPiece = std::size_t{64} << 10;
-constexpr int kFirstTrials = 2;  // of each way
-constexpr std::uint64_t kFirstRetry = 512;
+// Of many that are under way at once those that are read end together, late: where some of them settle the others tell
+// how long they took only if they are so many times as much.
+constexpr std::size_t kMostOfThem = 16;
+constexpr int kTrials = 2;  // of each way, in a comparison; one of so many bytes is as good as two
+constexpr std::size_t kLongTrialBytes = std::size_t{32} << 20;
+// Trials of the way in use from one comparison to the next, at first; four times as many each time that it changes
+// nothing.
+constexpr std::uint64_t kFirstGap = 32;
+// And at least, where that way has become the slower one as far as is known; four times as many each time that this was
+// wrong.
+constexpr std::uint64_t kFirstPatience = 8;
+constexpr std::uint64_t kMostPatience = 512;
 // Seconds that stand for "not this way"; a stream's cost lies between that and nothing (stream.cpp).
 constexpr double kSlow = 1.0;
 // A stream must save this part of what reading takes to be preferred: it needs the sender all the while, which may be
@@ -51,80 +62,124 @@ class Best {
 // One of the two ways.
 class Way {
  public:
-  // `turn`: since the message before. True when that was the end of a trial.
-  bool add(std::uint64_t under_way, std::uint64_t turn, std::size_t bytes) {
-    turns_ += turn;
-    time_ += under_way;
-    bytes_ += bytes;
-    if (++messages_ < kLeastMessages || (messages_ < kTrialMessages && bytes_ < kTrialBytes)) return false;
-    under_way_.add(static_cast<double>(time_) / static_cast<double>(bytes_));
-    turn_.add(static_cast<double>(turns_) / static_cast<double>(bytes_));
-    time_ = turns_ = 0;
-    bytes_ = 0;
-    messages_ = 0;
-    ++trials_;
+  // `turn`: since the message before.
+  void add(std::uint64_t under_way, std::uint64_t turn, std::size_t bytes) {
+    now_.under_way += under_way;
+    now_.turns += turn;
+    now_.bytes += bytes;
+    ++now_.messages;
+  }
+  // Of the trial that is being made.
+  [[nodiscard]] std::size_t bytes() const { return now_.bytes; }
+  void drop_trial() { now_ = {}; }
+  // If there was enough for a trial.
+  bool end_trial() {
+    if (now_.messages < kLeastMessages || (now_.messages < kTrialMessages && now_.bytes < kTrialBytes)) return false;
+    under_way_.add(static_cast<double>(now_.under_way) / static_cast<double>(now_.bytes));
+    turn_.add(static_cast<double>(now_.turns) / static_cast<double>(now_.bytes));
+    trials_ += now_.bytes < kLongTrialBytes ? 1 : 2;
+    now_ = {};
     return true;
   }
   [[nodiscard]] Cost cost() const { return {under_way_.value(), turn_.value()}; }
   [[nodiscard]] int trials() const { return trials_; }
 
  private:
+  struct Sums {
+    std::uint64_t under_way = 0;
+    std::uint64_t turns = 0;
+    std::size_t bytes = 0;
+    int messages = 0;
+  };
+  Sums now_;
   Best under_way_;
   Best turn_;
-  std::uint64_t time_ = 0;
-  std::uint64_t turns_ = 0;
-  std::size_t bytes_ = 0;
-  int messages_ = 0;
   int trials_ = 0;
 };
 
-struct SizeClass {
-  Way read;
-  Way stream;
-  bool reads = true;  // what is done now
-  bool trial_over = false;
-  std::size_t settling_messages = kSettlingBytes / kSettlingPiece;  // still to come
-  std::size_t settling_bytes = kSettlingBytes;
-  std::uint64_t transfers = 0;
-  std::uint64_t last_end = 0;
-  bool prefers_reading = true;  // when it is not on trial
-  std::uint64_t gap = kFirstRetry;
-  std::uint64_t retry = gap;  // once there were so many transfers
-
-  // Another message. True: it is none to count.
-  bool settles(std::size_t bytes) {
-    if (settling_bytes == 0) return false;
-    settling_bytes = --settling_messages == 0 ? 0 : settling_bytes - std::min(bytes, settling_bytes);
-    return true;
-  }
-  // After a trial, and when nothing is under way.
-  void choose(std::size_t ring_bytes) {
-    const bool before = reads;
-    decide();
-    if (reads == before) return;
-    settling_bytes = std::max(ring_bytes, kSettlingBytes);
-    settling_messages = settling_bytes / kSettlingPiece;
-  }
-  void decide() {
-    trial_over = false;
-    if (stream.trials() < kFirstTrials) {
-      reads = !reads;
-    } else if (transfers >= retry) {
-      look_again_after(4 * gap);
-      reads = !reads;
-    } else {
-      const double saved = saved_by_stream(read.cost(), stream.cost());
-      reads = prefers_reading ? saved <= kEnough : saved < -kEnough;
-      if (reads == prefers_reading) return;
-      // Something has changed: what is known of the other way may not hold any more.
-      prefers_reading = reads;
-      look_again_after(kFirstRetry);
+// Which way messages of one class go.
+class SizeClass {
+ public:
+  [[nodiscard]] bool reads() const { return reads_; }
+  // Before a message of that length; nothing is under way.
+  void choose(std::size_t bytes, std::size_t ring_bytes) {
+    if (!std::exchange(trial_over_, false)) return;
+    const bool before = reads_;
+    if (comparing_) {
+      go_on_comparing(bytes);
+    } else if (is_due()) {
+      other() = Way();
+      comparing_ = true;
+      reads_ = !reads_;
     }
+    if (reads_ == before) return;
+    settling_bytes_ = std::max(ring_bytes, kSettlingBytes);
+    settling_messages_ = settling_bytes_ / kSettlingPiece;
   }
-  void look_again_after(std::uint64_t messages) {
-    gap = messages;
-    retry = transfers + gap;
+  // A message that came that way has ended, `now`; it was under way since then or since another one ended. `last`:
+  // nothing is any more.
+  void count(bool read, std::size_t bytes, std::uint64_t since, std::uint64_t now, bool last) {
+    const std::uint64_t turn = now - std::exchange(last_end_, now);
+    Way& way = read ? read_ : stream_;
+    if (settling_bytes_ != 0 && settling_messages_ != 0) {
+      settling_bytes_ -= std::min(bytes, settling_bytes_);
+      --settling_messages_;
+      settled_ += bytes;
+    } else {
+      way.add(now - since, turn, bytes);
+    }
+    if (!last) return;
+    if (way.bytes() < kMostOfThem * std::exchange(settled_, 0)) way.drop_trial();
+    if (!way.end_trial()) return;
+    trial_over_ = true;
+    ++trials_;
   }
+
+ private:
+  [[nodiscard]] Way& preferred() { return prefers_reading_ ? read_ : stream_; }
+  [[nodiscard]] Way& other() { return prefers_reading_ ? stream_ : read_; }
+  [[nodiscard]] bool other_is_faster() const {
+    const double saved = saved_by_stream(read_.cost(), stream_.cost());
+    return prefers_reading_ ? saved > kEnough : saved < -kEnough;
+  }
+  [[nodiscard]] bool is_due() {
+    doubted_ = trials_ >= patience_ && other_is_faster();
+    return doubted_ || trials_ >= gap_;
+  }
+  void go_on_comparing(std::size_t bytes) {
+    if (read_.trials() >= kTrials && stream_.trials() >= kTrials) return conclude(bytes);
+    // One trial is enough to see that the other way is no better than the one that was in use until now.
+    const bool first_look = reads_ != prefers_reading_ && preferred().trials() >= kTrials;
+    if (first_look && !other_is_faster()) return conclude(bytes);
+    if (first_look) preferred() = Way();
+    reads_ = !reads_;
+  }
+  void conclude(std::size_t bytes) {
+    comparing_ = false;
+    trials_ = 0;
+    const bool changes = other_is_faster();
+    if (changes) prefers_reading_ = !prefers_reading_;
+    reads_ = prefers_reading_;
+    log::write(log::Level::kDecision, "messages of %zu bytes: %s (a stream saves %.0f %% of what reading takes)", bytes,
+               reads_ ? "copied by both processes" : "streams", 100 * saved_by_stream(read_.cost(), stream_.cost()));
+    gap_ = changes ? kFirstGap : 4 * gap_;
+    patience_ = doubted_ && !changes ? std::min(4 * patience_, kMostPatience) : kFirstPatience;
+  }
+
+  Way read_;
+  Way stream_;
+  bool reads_ = true;  // what is done now
+  bool trial_over_ = false;
+  std::size_t settling_bytes_ = kSettlingBytes;  // still to come, or
+  std::size_t settling_messages_ = kSettlingBytes / kSettlingPiece;
+  std::size_t settled_ = 0;  // bytes, since there was nothing under way
+  std::uint64_t last_end_ = 0;
+  bool prefers_reading_ = true;  // outside comparisons
+  bool comparing_ = true;
+  bool doubted_ = false;      // that is why the last comparison was made
+  std::uint64_t trials_ = 0;  // since that
+  std::uint64_t gap_ = kFirstGap / 4;
+  std::uint64_t patience_ = kFirstPatience;
 };
 
 std::array<SizeClass, 65> classes;
@@ -144,8 +199,8 @@ double probe(const Announcement& announced, const Request& receive, const transp
   if (!caps.remote_read || refused || !eligible(announced, receive)) return kCannot;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   SizeClass& size_class = class_of(receive.total_);
-  if (size_class.trial_over && under_way == 0) size_class.choose(caps.ring_bytes());
-  return size_class.reads ? 0.0 : kSlow;
+  if (under_way == 0) size_class.choose(receive.total_, caps.ring_bytes());
+  return size_class.reads() ? 0.0 : kSlow;
 }
 
 Status begin(const Announcement& announced, Request& receive) {
@@ -177,16 +232,8 @@ void ends(Request& receive) {
   const Request::Timing timing = std::exchange(receive.timing_, Request::Timing::kNone);
   if (timing == Request::Timing::kNone) return;
   const std::uint64_t now = ticks();
-  SizeClass& size_class = class_of(receive.total_);
-  ++size_class.transfers;
-  const bool read = timing == Request::Timing::kRead;
-  const std::uint64_t before = std::exchange(size_class.last_end, now);
-  Way& way = read ? size_class.read : size_class.stream;
-  if (!size_class.settles(receive.total_) && way.add(now - since, now - before, receive.total_)) {
-    size_class.trial_over = true;
-  }
+  class_of(receive.total_).count(timing == Request::Timing::kRead, receive.total_, since, now, --under_way == 0);
   since = now;
-  --under_way;
 }
 
 }  // namespace single_copy

@@ -1,11 +1,13 @@
 // Single copy against stream: which is faster here is measured, not assumed (virtual machines pay dearly for reading
 // another process's memory, other machines gain by it).
 //
-// For each size class (a power of two) messages go one way for a trial, then the other way, twice; after that the
-// faster way is used, and the other one tried again after so many transfers, four times as many, and so on, from the
-// start when the choice changes: the first streams find a ring whose pages nobody has touched yet. The first messages
-// after a change of way are none to judge by. A way changes when nothing is under way, so that a trial is one message
-// after another in a ping-pong and a whole window where many are in flight.
+// For each size class (a power of two) the two ways are compared: messages go one way for a trial, then the other way,
+// twice. The faster one is used until the next comparison: after so many trials' worth of messages, four times as many,
+// and so on, from the start when the choice changes; and sooner where the way in use has become slower than the other
+// one was. Only what was found in one comparison decides: a machine that is slow for a while, or a process that loses
+// its core, makes that way slow that is in use just then. The first messages after a change of way are none to judge
+// by. A way changes, and a trial ends, when nothing is under way: a trial is one message after another in a ping-pong,
+// and whole windows where many are in flight, of which those that are read end together.
 //
 // Two times count. Under way: from a message's announcement, or from the end of the one before it, to its own end. And
 // the turn: from the end of one message of the class to the end of the next. A message that was read leaves its lines

@@ -45,15 +45,16 @@ struct Trial {
   std::size_t bytes;  // each of a size class of its own: what is known of it stays with the process
   int settling;       // messages that count for nothing, before
   int messages;
+  int trials = 4;
 };
 
 class SingleCopyTrial : public testing::TestWithParam<Trial> {};
 
-// Twice each way, reading first, one message after another.
+// Each way in turns, reading first, one message after another.
 TEST_P(SingleCopyTrial, TakesSoManyMessages) {
-  const auto [bytes, settling, counted] = GetParam();
+  const auto [bytes, settling, counted, trials] = GetParam();
   const int messages = settling + counted;
-  for (int trial = 0; trial < 4; ++trial) {
+  for (int trial = 0; trial < trials; ++trial) {
     const bool reads = trial % 2 == 0;
     for (int i = 0; i < messages; ++i) {
       Transfer transfer(bytes);
@@ -62,16 +63,18 @@ TEST_P(SingleCopyTrial, TakesSoManyMessages) {
       transfer.end();
     }
     // After the last one the faster way is taken.
-    if (trial < 3) {
+    if (trial + 1 < trials) {
       EXPECT_EQ(Transfer(bytes).would_be_read(), !reads) << "trial " << trial << " is not over";
     }
   }
 }
 
-// At least three of at least one that settles.
+// At least three of at least one that settles; so much that one trial of each way is enough.
+INSTANTIATE_TEST_SUITE_P(Longest, SingleCopyTrial, testing::Values(Trial{std::size_t{1} << 30, 1, 3, 2}));
+// At least three, twice each way.
 INSTANTIATE_TEST_SUITE_P(Long, SingleCopyTrial,
-                         testing::Values(Trial{std::size_t{1} << 30, 1, 3}, Trial{std::size_t{1} << 20, 1, 3},
-                                         Trial{std::size_t{1} << 19, 1, 3}, Trial{300000, 2, 3}));
+                         testing::Values(Trial{std::size_t{1} << 20, 1, 3}, Trial{std::size_t{1} << 19, 1, 3},
+                                         Trial{300000, 2, 3}));
 // As many as make half a MiB, each time.
 INSTANTIATE_TEST_SUITE_P(Medium, SingleCopyTrial, testing::Values(Trial{150000, 4, 4}, Trial{100000, 6, 6}));
 INSTANTIATE_TEST_SUITE_P(Short, SingleCopyTrial, testing::Values(Trial{40000, 8, 8}, Trial{20000, 8, 8}));
@@ -135,16 +138,53 @@ TEST(SingleCopyTrials, AChangeOfMindIsLookedAtAgainSoon) {
   EXPECT_EQ(answer, "yes");
 }
 
-TEST(SingleCopyTrials, AWayDoesNotChangeWhileMessagesAreUnderWay) {
-  constexpr std::size_t kBytes = 5000000;
-  std::array<Transfer, 5> window{Transfer(kBytes), Transfer(kBytes), Transfer(kBytes), Transfer(kBytes),
-                                 Transfer(kBytes)};
-  for (Transfer& each : window) each.begin(true);
-  for (Transfer& each : window) {
-    EXPECT_TRUE(Transfer(kBytes).would_be_read());
-    each.end();
+// Several messages that are under way at once.
+class Window {
+ public:
+  explicit Window(std::size_t bytes)
+      : messages_{Transfer(bytes), Transfer(bytes), Transfer(bytes), Transfer(bytes), Transfer(bytes)} {}
+  // Returns whether it was read. `first`, `others`: until the first one ends, and from each end to the next.
+  bool transfer(std::chrono::microseconds first, std::chrono::microseconds others) {
+    const bool reading = messages_.front().would_be_read();
+    for (Transfer& each : messages_) each.begin(reading);
+    auto end = std::chrono::steady_clock::now() + first;
+    for (Transfer& each : messages_) {
+      EXPECT_EQ(each.would_be_read(), reading) << "the way changes while messages are under way";
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      each.end();
+      end += others;
+    }
+    return reading;
   }
-  EXPECT_FALSE(Transfer(kBytes).would_be_read());
+
+ private:
+  std::array<Transfer, 5> messages_;
+};
+
+// The first one settles, the second one is the trial.
+TEST(SingleCopyTrials, AWayDoesNotChangeWhileMessagesAreUnderWay) {
+  Window window(5000000);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(window.transfer({}, {}));
+  EXPECT_FALSE(window.transfer({}, {}));
+}
+
+// What is read ends all at once, after half as long again as the stream's last message: none of them tells alone.
+TEST(SingleCopyTrials, AWindowIsTimedAsAWhole) {
+  using std::chrono::microseconds;
+  constexpr int kWindows = 60;
+  int read = 0;
+  // A size class of its own for each attempt.
+  for (const std::size_t bytes : {60000000, 120000000, 500000000}) {
+    Window window(bytes);
+    read = 0;
+    for (int i = 0; i < kWindows; ++i) {
+      const bool reads = Transfer(bytes).would_be_read();
+      read += window.transfer(microseconds(reads ? 1500 : 200), microseconds(reads ? 0 : 200)) ? 1 : 0;
+    }
+    if (read < kWindows / 4) break;
+  }
+  EXPECT_LT(read, kWindows / 4);
 }
 
 // Less than is ever read counts for nothing, nor does what ends without having begun.
