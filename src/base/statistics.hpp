@@ -22,6 +22,8 @@
     "Messages copied by a kernel that waited on the GPU for them (HEADRACE_CUDA_ATTEND_BYTES).")                       \
   X(cuda_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.")         \
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \
+  X(coll_through_pinned, kCounter,                                                                                     \
+    "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \
   X(coll_read, kCounter, "Collective operations in which processes read one another's host buffers.")
 
 namespace hr {

@@ -1,6 +1,7 @@
 #include "coll/carry_out.hpp"
 
 #include "base/clock.hpp"
+#include "coll/device/through_pinned.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
 #include "coll/view_tools.hpp"
@@ -16,37 +17,6 @@ constexpr std::uint32_t kAgreedSize =
 
 // Of a buffer that is one view.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
-
-// What the algorithm sees instead of a device buffer: host memory of the same layout.
-Blocks staged_blocks(const Blocks& device, const View& host) noexcept {
-  View view = device.all();
-  view.address = host.address;
-  view.where = {};
-  return device.moved_to(view);
-}
-
-// A reduction with a device buffer runs on host copies. The user's operations get host memory, too.
-p2p::Task staged(const Call& call, const Algorithm* algorithm) {
-  Call host = call;
-  const bool send = on_device(call.send);
-  const bool recv = on_device(call.recv);
-  TypedScratch send_copy(send ? call.send.all().count : 0, *(send ? call.send : call.recv).all().type);
-  TypedScratch recv_copy(recv ? call.recv.all().count : 0, *(recv ? call.recv : call.send).all().type);
-  if (send) {
-    HR_CO_TRY(layout::copy(call.send.all(), send_copy.view()));
-    host.send = staged_blocks(call.send, send_copy.view());
-  }
-  if (recv) {
-    // Also what the operation leaves as it is: the operand in place, exscan's result on rank 0.
-    HR_CO_TRY(layout::copy(call.recv.all(), recv_copy.view()));
-    host.recv = staged_blocks(call.recv, recv_copy.view());
-  }
-  Task inner = algorithm->run(host);
-  const Status status = co_await inner;
-  if (!status.ok()) co_return status;
-  if (recv) HR_CO_TRY(layout::copy(recv_copy.view(), call.recv.all()));
-  co_return kOk;
-}
 
 Query query_of(const Call& call, DeviceMode mode) noexcept {
   Query query;
@@ -129,9 +99,10 @@ const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
   return algorithm;
 }
 
-Task carry_out(const Call& call, const Algorithm* algorithm) {
-  if (call.op != nullptr && !algorithm->devices && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
-    return staged(call, algorithm);
+Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+  const bool staged = buffers == Buffers::kPinned || (call.op != nullptr && !algorithm->devices);
+  if (staged && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
+    return device::through_pinned(call, algorithm);
   return algorithm->run(call);
 }
 

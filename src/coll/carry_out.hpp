@@ -30,8 +30,10 @@ struct DeviceMode {
 
 // nullptr with the error in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, DeviceMode mode = {});
-// `algorithm` outlives the task, as `call` does.
-[[nodiscard]] p2p::Task carry_out(const Call& call, const Algorithm* algorithm);
+// `algorithm` outlives the task, as `call` does. Where the buffers of device data are when it runs: where the program
+// has them (reductions: in host copies, unless the algorithm works on devices), or in pinned copies.
+enum class Buffers : std::uint8_t { kInPlace, kPinned };
+[[nodiscard]] p2p::Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
 // Without memory that the processes share.
 [[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
 

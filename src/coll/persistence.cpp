@@ -2,6 +2,7 @@
 
 #include "coll/carry_out.hpp"
 #include "coll/device/members.hpp"
+#include "coll/device/through_pinned.hpp"
 
 namespace hr::coll {
 
@@ -23,15 +24,20 @@ Task Persistence::in_own_area(const Call& call) {
     way_ = area.is_open(Sharing::kCells) && all_on_devices != 0 ? Way::kDevices : Way::kMessages;
   }
   DeviceMode mode{true, false};  // the cells are for the exchange alone
+  Buffers buffers = Buffers::kInPlace;
   if (way_ == Way::kDevices) {
     Task exchanging = area.members().exchange(call);
     HR_CO_TRY(co_await exchanging);
     mode.agreed = area.members().agreed();
+    if (area.members().in_turns() && device::pinned_pays(call)) {
+      mode.agreed = false;
+      if (device::fits_pinned(call)) buffers = Buffers::kPinned;
+    }
   }
   Status status = kOk;
   const Algorithm* algorithm = choose(call, &status, mode);
   if (algorithm == nullptr) co_return status;
-  Task inner = carry_out(call, algorithm);
+  Task inner = carry_out(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
 }

@@ -6,6 +6,7 @@
 #include "coll/carry_out.hpp"
 #include "coll/coll.hpp"
 #include "coll/device/members.hpp"
+#include "coll/device/through_pinned.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
 #include "p2p/progress_thread.hpp"
@@ -52,12 +53,17 @@ Task in_turn(const Call& call) {
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
   DeviceMode mode;
+  Buffers buffers = Buffers::kInPlace;
   for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
     if (part <= area.sharing() && !area.is_open(part)) {
       Task opening = area.open(part);
       HR_CO_TRY(co_await opening);
     }
-    if (!mode.on && area.is_open(Sharing::kCells) && in_device_mode(call)) {
+    if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
+      // as it was
+    } else if (area.members().in_turns() && device::pinned_pays(call)) {
+      if (device::fits_pinned(call)) buffers = Buffers::kPinned;
+    } else {
       mode.on = true;
       Task exchanging = area.members().exchange(call);
       HR_CO_TRY(co_await exchanging);
@@ -68,7 +74,7 @@ Task in_turn(const Call& call) {
     if (area.is_open(algorithm->needs)) break;
   }
   if (algorithm->needs == Sharing::kNone) turn.leave();
-  Task inner = carry_out(call, algorithm);
+  Task inner = carry_out(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
 }

@@ -67,11 +67,11 @@ Status detail::complete_view(bool overflow, View* view) {
   }
   const std::byte* data = view->data();
   if (reinterpret_cast<std::uintptr_t>(data) < kFirstValidAddress) return null_buffer(view->address, view->count, type);
-  HR_TRY(mem::classify(data, &view->where));
-  if (!view->where.is_device()) return kOk;
   std::byte* first = nullptr;
   std::size_t bytes = 0;
   span_of(*view, &first, &bytes);
+  HR_TRY(mem::classify(data, &view->where, first == data ? bytes : 0));
+  if (!view->where.is_device()) return kOk;
   return mem::check_range(first, bytes, view->where);
 }
 

@@ -5,6 +5,7 @@
 #include "mem/cuda/driver.hpp"
 #include "mem/known_host.hpp"
 #include "mem/mem.hpp"
+#include "mem/residency.hpp"
 
 namespace hr::mem::detail {
 
@@ -30,7 +31,7 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-Status ask(const cuda::Driver& driver, const void* address, Location* location) {
+Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
   // Most buffers are host memory, which a query for one thing tells in less time.
   unsigned memory_type = 0;
   int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
@@ -61,14 +62,17 @@ Status ask(const cuda::Driver& driver, const void* address, Location* location) 
     location->pinned = true;
     return kOk;
   }
-  location->kind = managed != 0 ? Kind::kManaged : Kind::kDevice;
+  location->managed = managed != 0;
+  const bool host_has_it =
+      location->managed && (context == nullptr || mapped_for_host(static_cast<const std::byte*>(address) + bytes / 2));
+  location->kind = host_has_it ? Kind::kManaged : Kind::kDevice;
   location->device = static_cast<std::int16_t>(device);
   location->context = context;
   location->chunks = context == nullptr && managed == 0 && (handle_types & cuda::kHandleFileDescriptor) != 0;
   location->base = static_cast<std::uintptr_t>(start);
   location->bytes = size;
   location->id = id;
-  return managed != 0 ? finish_default_stream(*location) : kOk;
+  return host_has_it ? finish_default_stream(*location) : kOk;
 }
 
 // What the driver has said in this turn of the program (base/turn.hpp).
@@ -93,7 +97,7 @@ const Location* known(std::uintptr_t pointer) noexcept {
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool device = location.kind == Kind::kDevice;
-  if (location.kind == Kind::kManaged || (device && (location.context == nullptr || location.bytes == 0))) return;
+  if (location.managed || (device && (location.context == nullptr || location.bytes == 0))) return;
   if (!Turn::watched()) return;  // no device is in use, as far as we know
   answers[next_answer++ % std::size(answers)] = {Turn::number(), device ? location.base : pointer & ~(kPage - 1),
                                                  device ? location.bytes : kPage, location};
@@ -101,7 +105,7 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
 
 }  // namespace
 
-Status classify_slow(const void* address, Location* location) {
+Status classify_slow(const void* address, std::size_t bytes, Location* location) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
   if (const Location* answer = known(pointer); answer != nullptr) {
     *location = *answer;
@@ -110,7 +114,7 @@ Status classify_slow(const void* address, Location* location) {
   *location = Location{};
   const cuda::Driver* driver = cuda::find_driver();
   if (driver == nullptr || known_host(address)) return kOk;
-  HR_TRY(ask(*driver, address, location));
+  HR_TRY(ask(*driver, address, bytes, location));
   remember(pointer, *location);
   return kOk;
 }

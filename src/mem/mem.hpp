@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 struct Location {
   Kind kind = Kind::kHost;
   bool pinned = false;       // host memory that the driver told us it knows
+  bool managed = false;      // managed memory; kind is kDevice where a device touched it last
   bool chunks = false;       // VMM memory that other processes can be given, chunk by chunk
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host
   void* context = nullptr;   // CUcontext the allocation belongs to; null for pool and VMM memory
@@ -34,18 +35,19 @@ struct Location {
 
 namespace detail {
 extern bool maybe_cuda;  // false once the driver was looked for and not found
-Status classify_slow(const void* address, Location* location);
+Status classify_slow(const void* address, std::size_t bytes, Location* location);
 }  // namespace detail
 
-// What `address` points to. A pointer the driver does not know is host memory. For managed memory, which the CPU may
-// touch next, work that the program put on the legacy default stream before is done on return.
+// What `address` points to. A pointer the driver does not know is host memory. Managed memory whose middle page (of
+// `bytes` from there) a device touched last is the device's, for now. Other managed memory the CPU may touch next: work
+// that the program put on the legacy default stream before is done on return.
 // Errors: MPI_ERR_BUFFER for a device in an error state, naming the pointer and the CUDA error.
-inline Status classify(const void* address, Location* location) {
+inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
   if (!detail::maybe_cuda) [[likely]] {
     *location = Location{};
     return kOk;
   }
-  return detail::classify_slow(address, location);
+  return detail::classify_slow(address, bytes, location);
 }
 
 // False where nothing can be device memory: no driver was found.

@@ -99,7 +99,9 @@ bool advance(void*) {
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
   if ((announced.flags & wire::kView) == 0 || receive.view_.where.is_host() || receive.total_ == 0) return kCannot;
-  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kCannot : 0.0;
+  if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kCannot;
+  // Within a device the multiprocessors' queue copies.
+  return announced.in_turns ? kSwitchSeconds + static_cast<double>(receive.total_) / kDeviceBytesPerSecond : 0.0;
 }
 
 std::unique_ptr<Get> take_get() {

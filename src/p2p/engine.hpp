@@ -32,6 +32,7 @@ struct Peer {
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 before the first message
   int proc = -1;
   bool busy = false;  // in Engine::busy
+  bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
   // Its memory has been read; it may be written, as far as we know (shared_copy.cpp).
   bool readable = false;
   bool writable = true;

@@ -4,6 +4,7 @@
 
 #include "base/apart.hpp"
 #include "base/short_copy.hpp"
+#include "mem/cuda/context.hpp"
 #include "p2p/attendance.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
@@ -93,6 +94,7 @@ void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload)
   std::memcpy(&cts, payload, sizeof cts);
   Request& send = request_of(sender_cookie);
   shared_copy::withdraw(send);
+  static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
   const auto way = static_cast<std::uint8_t>(cts.way);
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "mem/cuda/context.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/single_copy.hpp"
 
@@ -18,13 +19,15 @@ Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_
                              std::size_t payload_bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
-  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags};
+  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags, rts.place};
   announced.tail = payload + sizeof rts;
   announced.tail_bytes = payload_bytes - sizeof rts;
   return announced;
 }
 
-void begin_rendezvous(Request& receive, const Announcement& announced) {
+void begin_rendezvous(Request& receive, const Announcement& announcement) {
+  Announcement announced = announcement;
+  announced.in_turns = mem::cuda::Context::meet(receive.view_.where, announced.place);
   receive.as_new_ = false;
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;

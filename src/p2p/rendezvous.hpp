@@ -22,12 +22,21 @@ struct Announcement {
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
+  std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  bool in_turns = false;             // both ends are on one device, on which the two processes run in turns
   // What the flags say that follows; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;
 };
 
 inline constexpr double kCannot = std::numeric_limits<double>::infinity();
+
+// Of a message between two processes that run on one GPU in turns (docs/adr/0020-one-gpu-in-turns.md): until the GPU has
+// switched to a process that has work for its multiprocessors; a copy within the GPU; two copies by copy engines.
+inline constexpr double kSwitchSeconds = 150e-6;
+inline constexpr double kDeviceBytesPerSecond = 1.4e12;
+inline constexpr double kPinnedSeconds = 18e-6;
+inline constexpr double kPinnedBytesPerSecond = 50e9;
 
 struct Rendezvous {
   const char* name;

@@ -4,6 +4,7 @@
 
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "mem/cuda/context.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/staged.hpp"
@@ -22,10 +23,12 @@ bool stays_on_device(const Peer& peer, const layout::View& data) {
   return peer.caps.same_address_space && data.where.is_device() && data.packed != 0;
 }
 
-// Device data that the receiver can fetch itself is announced whatever its size.
+// Device data that the receiver can fetch itself is announced whatever its size, and so is the first device data that
+// it cannot fetch: an announcement says on which device it is.
 bool goes_eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
-  return data.where.is_host() || data.packed <= knobs().cuda_eager_bytes || !device_get::serves(peer, data);
+  if (data.where.is_host() || data.packed <= knobs().cuda_eager_bytes) return true;
+  return !device_get::serves(peer, data) && peer.has_our_place;
 }
 
 // The data as one message; Status::again() when there is no room.
@@ -60,7 +63,9 @@ struct DeviceRts {
 };
 
 Status offer_device_data(Peer& peer, Request& send) {
-  DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_)}, {}};
+  DeviceRts message{
+      {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)}, {}};
+  peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
   if (device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
@@ -78,7 +83,7 @@ Status offer_device_data(Peer& peer, Request& send) {
 Status offer_rendezvous(Peer& peer, Request& send) {
   const bool host = send.view_.where.is_host();
   if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
-  wire::Rts rts{cookie_of(send), 0, 0};
+  wire::Rts rts{cookie_of(send), 0, 0, 0};
   // Pinned memory is a driver's mapping, which other processes may not be able to read.
   if (send.view_.contiguous && host && !send.view_.where.pinned)
     rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());

@@ -6,6 +6,8 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
+#include "layout/cuda/peer.hpp"
+#include "mem/cuda/context.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -36,15 +38,29 @@ Movers movers(const Announcement& announced, const layout::View& target) noexcep
           target.where.is_device() || (!target.where.is_host() && !from_host)};
 }
 
+// As far as the announcement says.
+bool contiguous(const Announcement& announced) noexcept {
+  if ((announced.flags & wire::kView) == 0) return true;
+  std::uint64_t answer = 0;
+  std::memcpy(&answer, announced.tail + offsetof(layout::cuda::PeerView, contiguous), sizeof answer);
+  return answer != 0;
+}
+
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
   if (receive.total_ == 0 || !caps.same_node) return kCannot;
   // The sender's CPU cannot read device memory; stream has a way of its own.
   if ((announced.flags & (wire::kDevice | wire::kMovable)) == wire::kDevice) return kCannot;
   const Movers by_device = movers(announced, receive.view_);
-  return by_device.sender || by_device.receiver ? 0.25 : kCannot;
+  if (!by_device.sender && !by_device.receiver) return kCannot;
+  if (!announced.in_turns) return 0.25;
+  // Kernels pack and unpack what is not contiguous.
+  const double kernels = contiguous(announced) && receive.view_.contiguous ? 0 : kSwitchSeconds;
+  return kernels + kPinnedSeconds + static_cast<double>(receive.total_) / kPinnedBytesPerSecond;
 }
 
 bool device_chunks(const Announcement& announced, const layout::View& target) {
+  // Copies within a device wait for its multiprocessors.
+  if (announced.in_turns) return false;
   if ((announced.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
   mem::cuda::Export chunks;
   std::memcpy(&chunks, announced.tail, sizeof chunks);
@@ -71,10 +87,13 @@ Status begin(const Announcement& announced, Request& receive) {
                  .empty()) {
     return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
   }
+  const bool pinned = by_device.receiver && (way & wire::kDeviceChunks) == 0;
+  if (pinned && receive.view_.contiguous && layout::cuda::time_sliced(receive.view_)) way |= wire::kRows;
   log::write(log::Level::kTrace, "staged in %s: packed by the %s, unpacked by the %s",
              (way & wire::kDeviceChunks) != 0 ? "device memory" : "shared memory", by_device.sender ? "device" : "CPU",
              by_device.receiver ? "device" : "CPU");
-  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way};
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way,
+                      mem::cuda::Context::place_of(receive.view_.where)};
   send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
 }

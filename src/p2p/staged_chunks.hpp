@@ -25,6 +25,7 @@ class Chunks {
   // As wire::Piece names it.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   // The size of the pieces of a message: small enough that several are under way at a time.
   [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes) const noexcept;
 

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/pinned.hpp"
+#include "mem/cuda/two_rows.hpp"
 #include "p2p/staged.hpp"
 
 namespace hr::p2p::staged {
@@ -18,6 +19,7 @@ struct Arrival {
   Request* receive;
   std::uint32_t chunk;
   wire::Piece piece;
+  bool rows;
   layout::cuda::ChunkCopy copy;
 };
 
@@ -63,11 +65,20 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
   const layout::View& target = arrival.receive->view_;
   const wire::Piece& piece = arrival.piece;
   if (piece.memory == 0) {
-    return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at, from_proc);
+    return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at,
+                               arrival.rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun,
+                               from_proc);
   }
   const mem::cuda::Export* const memory = chunks_of(sender, piece.memory);
   if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d is gone", from_proc);
   return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
+}
+
+// Where the device could not be given the memory.
+Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRows rows, const std::byte* chunk) {
+  HR_TRY(layout::unpack(to, offset, rows.width(), chunk));
+  HR_TRY(layout::unpack(to, offset + rows.width(), rows.width(), chunk + rows.pitch()));
+  return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
 void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_answer(proc, wire::chunk(chunk, memory)); }
@@ -97,10 +108,13 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
   }
   Sender& sender = sender_of(from_proc);
   const bool by_device = (wire::way(header) & wire::kToDevice) != 0;
+  const bool rows = (wire::way(header) & wire::kRows) != 0;
   if (piece.memory == 0) {
     const std::span<std::byte> memory = shared_memory(from_proc);
     if (!by_device || !pin(sender, memory, receive.view_)) {
-      const Status status = layout::unpack(receive.view_, offset, piece.bytes, memory.data() + piece.at);
+      const std::byte* const from = memory.data() + piece.at;
+      const Status status = rows ? unpack_rows(receive.view_, offset, {piece.bytes}, from)
+                                 : layout::unpack(receive.view_, offset, piece.bytes, from);
       give_back(from_proc, chunk, piece.memory);
       return account(receive, piece.bytes, status);
     }
@@ -109,6 +123,7 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
   arrival.receive = &receive;
   arrival.chunk = chunk;
   arrival.piece = piece;
+  arrival.rows = rows;
   if (const Status status = start(from_proc, sender, arrival, offset); !status.ok()) {
     sender.arrivals.pop_back();
     give_back(from_proc, chunk, piece.memory);

@@ -8,6 +8,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
+#include "mem/cuda/two_rows.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
 
@@ -21,6 +22,7 @@ struct Part {
   std::uint32_t chunk;
   std::size_t offset;
   std::size_t bytes;
+  bool rows;
   layout::cuda::ChunkCopy copy;
 };
 
@@ -75,9 +77,10 @@ Chunks* with_id(std::uint64_t memory) {
   return found == on_devices.end() ? nullptr : found->get();
 }
 
-void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes) {
+void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes, bool rows) {
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
-  send_answer(message.proc, wire::piece(message.way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
+  const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
+  send_answer(message.proc, wire::piece(way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
   message.told += bytes;
 }
 
@@ -85,6 +88,13 @@ void note(Outgoing& message, Status failure) {
   if (failure.ok() || !message.failure.ok()) return;
   message.failure = failure;
   message.failure_text = take_detail();
+}
+
+// By the CPU.
+Status pack_rows(const layout::View& from, std::size_t offset, mem::cuda::TwoRows rows, std::byte* chunk) {
+  HR_TRY(layout::pack(from, offset, rows.width(), chunk));
+  HR_TRY(layout::pack(from, offset + rows.width(), rows.width(), chunk + rows.pitch()));
+  return rows.odd() ? layout::pack(from, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
 // Starts the next part; false where there is nothing to start or no chunk.
@@ -95,15 +105,23 @@ bool start_part(Outgoing& message) {
   const std::size_t offset = send.offset_;
   const std::size_t bytes = std::min(message.piece, send.total_ - offset);
   Status status = kOk;
-  if ((message.way & wire::kFromDevice) == 0) {
-    status = layout::pack(send.view_, offset, bytes, message.chunks->host(chunk));
-    if (status.ok()) tell(message, chunk, offset, bytes);
+  const bool by_cpu = (message.way & wire::kFromDevice) == 0;
+  const mem::cuda::TwoRows two_rows{bytes};
+  const bool rows = (message.way & wire::kRows) != 0 && mem::cuda::TwoRows::serves(bytes) &&
+                    two_rows.span() <= message.chunks->chunk_bytes() && (by_cpu || send.view_.contiguous);
+  if (by_cpu) {
+    std::byte* const to = message.chunks->host(chunk);
+    status = rows ? pack_rows(send.view_, offset, two_rows, to) : layout::pack(send.view_, offset, bytes, to);
+    if (status.ok()) tell(message, chunk, offset, bytes, rows);
   } else {
     Part& part = message.parts.emplace_back();
     part.chunk = chunk;
     part.offset = offset;
     part.bytes = bytes;
-    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk), message.proc);
+    part.rows = rows;
+    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk),
+                            rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun,
+                            message.proc);
     if (!status.ok()) message.parts.pop_back();
   }
   if (!status.ok()) {
@@ -124,7 +142,7 @@ bool poll_parts(Outgoing& message) {
     if (!done) return moved;
     moved = true;
     if (status.ok()) {
-      tell(message, part.chunk, part.offset, part.bytes);
+      tell(message, part.chunk, part.offset, part.bytes, part.rows);
     } else {
       message.chunks->give(part.chunk);
       note(message, status);

@@ -27,7 +27,7 @@ Status begin(const Announcement& announced, Request& receive) {
     return kOk;
   }
   single_copy::begins(announced, receive, false);
-  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0};
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0, 0};
   send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
 }

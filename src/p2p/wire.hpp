@@ -48,6 +48,7 @@ struct Rts {
   std::uint64_t sender_cookie;
   std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
   std::uint64_t flags;    // RtsFlag
+  std::uint64_t place;    // of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,  // work that the data depends on is under way on the sender's device; kAsk asks for kReady
@@ -62,6 +63,7 @@ struct Cts {
   std::uint64_t receiver_cookie;
   std::uint64_t bytes;  // how much of the packed form is wanted
   std::uint64_t way;    // Way
+  std::uint64_t place;  // of the device that the data goes to; 0: none
 };
 
 struct Share {
@@ -78,6 +80,7 @@ enum Way : std::uint8_t {
   kFromDevice = 2,    // put there by the sender's device, else by its CPU
   kToDevice = 4,      // taken out by the receiver's device
   kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
+  kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
 };
 
 struct Piece {

@@ -36,6 +36,8 @@ Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const 
   if (const Result result = check(begun.context, from, bytes); result != kSuccess) return result;
   enqueue(begun.stream, [=] {
     std::memmove(alias(to), alias(from), bytes);
+    pages_go_to_device(from, bytes);
+    pages_go_to_device(to, bytes);
     return kSuccess;
   });
   return kSuccess;
@@ -56,9 +58,10 @@ Result fill_on(void* stream, Address to, unsigned value, std::size_t width, std:
     auto* at = static_cast<unsigned char*>(alias(to));
     if (width == 1) {
       std::memset(at, static_cast<int>(value), count);
-      return kSuccess;
+    } else {
+      for (std::size_t i = 0; i < count; ++i) std::memcpy(at + i * width, &value, width);
     }
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(at + i * width, &value, width);
+    pages_go_to_device(to, width * count);
     return kSuccess;
   });
   return kSuccess;
@@ -91,6 +94,8 @@ Result copy_box(void* stream, const Operand& from, const Operand& to, std::size_
       for (std::size_t y = 0; y < height; ++y) {
         std::memmove(alias(to.start() + (z * to.height + y) * to.pitch),
                      alias(from.start() + (z * from.height + y) * from.pitch), width);
+        pages_go_to_device(to.start() + (z * to.height + y) * to.pitch, width);
+        pages_go_to_device(from.start() + (z * from.height + y) * from.pitch, width);
       }
     }
     return kSuccess;
@@ -185,6 +190,8 @@ Result copy_between(Address to, Context* to_context, Address from, Context* from
   if (const Result result = check(from_context, from, bytes); result != kSuccess) return result;
   enqueue(begun.stream, [=] {
     std::memmove(alias(to), alias(from), bytes);
+    pages_go_to_device(from, bytes);
+    pages_go_to_device(to, bytes);
     return kSuccess;
   });
   return kSuccess;

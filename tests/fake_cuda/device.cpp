@@ -141,6 +141,11 @@ FAKE_API Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 132:  // MULTICAST_SUPPORTED
       *value = 0;
       break;
+    case 133: {  // MPS_ENABLED: kernels of several processes run at the same time, as they do here
+      const char* mps = std::getenv("FAKE_CUDA_MPS");
+      *value = mps == nullptr || mps[0] != '0' ? 1 : 0;
+      break;
+    }
     default:  // everything that we emulate is supported
       *value = 1;
   }

@@ -115,6 +115,21 @@ void unmap_alias(Address address, std::size_t bytes) {
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+void pages_go_to_device(Address first, std::size_t bytes) {
+  std::lock_guard lock(state().mutex);
+  const Allocation* found = find_allocation(first);
+  if (found == nullptr || found->kind != Kind::kManaged || bytes == 0) return;
+  const Address begin = first / kPage * kPage;
+  (void)::madvise(reinterpret_cast<void*>(begin), round_up(first + bytes - begin, kPage), MADV_DONTNEED);
+}
+void all_pages_go_to_device() {
+  std::lock_guard lock(state().mutex);
+  for (const auto& [address, allocation] : state().allocations) {
+    if (allocation.kind != Kind::kManaged) continue;
+    (void)::madvise(reinterpret_cast<void*>(address), round_up(allocation.bytes, kPage), MADV_DONTNEED);
+  }
+}
+
 Allocation* find_allocation(Address address) {
   auto& allocations = state().allocations;
   auto after = allocations.upper_bound(address);
@@ -308,6 +323,17 @@ bool is_mapped(const void* pointer, std::size_t bytes) {
   const auto last = reinterpret_cast<std::uintptr_t>(pointer) + bytes;
   return ::msync(reinterpret_cast<void*>(first), last - first, MS_ASYNC) == 0;
 }
+// Of a file, so that its pages can be unmapped without losing what is in them (pages_go_to_device()).
+Address map_managed(std::size_t bytes) {
+  const int file = ::memfd_create("fake_cuda_managed", MFD_CLOEXEC);
+  if (file < 0) return 0;
+  void* memory = MAP_FAILED;
+  if (::ftruncate(file, static_cast<off_t>(round_up(bytes, kPage))) == 0) {
+    memory = ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  ::close(file);
+  return memory == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(memory);
+}
 Address map_host(std::size_t bytes) {
   void* memory = ::mmap(nullptr, round_up(bytes, kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(memory);
@@ -319,7 +345,7 @@ FAKE_API Result cuMemAllocManaged(Address* address, std::size_t bytes, unsigned 
   if (const Result result = require_context(&context); result != kSuccess) return result;
   if (bytes == 0 || (flags != 1 && flags != 2)) return kInvalidValue;
   std::lock_guard lock(state().mutex);
-  *address = map_host(bytes);
+  *address = map_managed(bytes);
   return *address == 0 ? kOutOfMemory : add_host(Kind::kManaged, *address, bytes, context);
 }
 

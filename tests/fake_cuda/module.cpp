@@ -213,8 +213,11 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
            copies = std::move(copies)]() mutable -> Result {
             std::vector<void*> pointers;
             for (auto& bytes : copies) pointers.push_back(bytes.data());
-            if (run_block != nullptr) return run_together(context, run_block, shape.data(), pointers.data());
-            return run_in(context, [&] { run(shape.data(), pointers.data(), translate); });
+            const Result result = run_block != nullptr
+                                      ? run_together(context, run_block, shape.data(), pointers.data())
+                                      : run_in(context, [&] { run(shape.data(), pointers.data(), translate); });
+            all_pages_go_to_device();
+            return result;
           });
   return kSuccess;
 }

@@ -109,6 +109,10 @@ Result check_access(Context* context, Address address, std::size_t bytes, bool b
 bool in_device_range(Address address);
 // Where the driver itself touches device memory; other addresses unchanged.
 void* alias(Address address);
+// Managed pages that a device touches leave the program's page table, as on hardware, until the CPU touches them again.
+// These two lock `mutex`.
+void pages_go_to_device(Address first, std::size_t bytes);
+void all_pages_go_to_device();  // a kernel may have touched any
 Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address);
 Result release_guarded(Address address);
 void close_import(const Allocation& import);  // ipc.cpp

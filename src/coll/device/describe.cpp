@@ -21,6 +21,7 @@ Status unreachable(const char* why) { return fail(Errc::kUnsupportedOperation, "
 
 void Members::describe(const Call& call, Offer& offer) {
   offer.flags = offer.allocation_count = offer.piece_count = 0;
+  offer.place = 0;
   offer.send = offer.recv = {};
   near_ = {};
   taken_.clear();
@@ -40,6 +41,7 @@ void Members::describe(const Call& call, Offer& offer) {
   if (near_.is_device()) {
     mem::cuda::Context* context = nullptr;
     if (mem::cuda::Context::of(near_, &context).ok()) place_ = {context->handle(), context->id()};
+    offer.place = mem::cuda::Context::place_of(near_);
     if (place_ != proven_place_) offer.flags |= Offer::kUnproven | Offer::kMoved;
   }
   if (!proven(offer)) offer.flags |= Offer::kUnproven;

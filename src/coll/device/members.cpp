@@ -90,6 +90,7 @@ Task Members::exchange(const Call& call) {
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   call.area->seen_everybody(call.ticket);
+  if (!in_turns_) meet_everybody(call);
   std::uint32_t any = 0;
   std::uint32_t all = ~std::uint32_t{0};
   for (int rank = 0; rank < call.size(); ++rank) {
@@ -104,6 +105,16 @@ Task Members::exchange(const Call& call) {
     HR_CO_TRY(co_await proving);
   }
   co_return kOk;
+}
+
+void Members::meet_everybody(const Call& call) {
+  for (int rank = 0; rank < call.size(); ++rank) {
+    const std::uint64_t place = offer_of(call, rank).place;
+    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::meet(near_, place));
+    for (int other = 0; other < rank && !in_turns_; ++other) {
+      in_turns_ = mem::cuda::Context::in_turns(place, offer_of(call, other).place);
+    }
+  }
 }
 
 Task Members::prove(const Call& call) {

@@ -28,6 +28,9 @@ class Members {
   // This process's offer, and everybody's after that. True for all or for none: agreed().
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
+  // Some members were seen to run in turns on one device, in an earlier exchange: what is not long goes through pinned
+  // memory from then on, and no operation that does needs an exchange. The same on all members.
+  [[nodiscard]] bool in_turns() const noexcept { return in_turns_; }
 
   // --- of an operation that has agreed ---
   // Where this process's GPU finds a member's buffers (those that it has); reductions.
@@ -78,7 +81,11 @@ class Members {
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
+  // In an exchange that has taken place.
+  void meet_everybody(const Call& call);
+
   bool agreed_ = false;
+  bool in_turns_ = false;
   std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
   Place place_;

@@ -1,6 +1,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 
 #include "layout/cuda/side.hpp"
+#include "mem/cuda/two_rows.hpp"
 
 namespace hr::layout::cuda {
 namespace {
@@ -31,6 +32,15 @@ bool movable(const View& view) {
   return status.ok() && (view.contiguous || kernels);
 }
 
+bool time_sliced(const View& view) {
+  bool sliced = false;
+  const Status status = in_context_of(view, [&](Context& context) {
+    sliced = context.time_sliced();
+    return kOk;
+  });
+  return status.ok() && sliced;
+}
+
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned) {
   return in_context_of(view, [&](Context& context) { return pinned->pin(context, memory); });
 }
@@ -45,12 +55,18 @@ Status reach(const View& view, int process, const Export& memory) {
 }
 
 Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
-                       DeviceAddress chunk, int process) {
+                       DeviceAddress chunk, Lie lie, int process) {
   // A stream each way, so that a message out and one in of the same process go side by side.
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.lane(2 * process + (way == Way::kOut ? 1 : 0), &stream));
   if (view.contiguous) {
     const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
+    if (lie == Lie::kRows) {
+      const mem::cuda::TwoRows rows{bytes};
+      HR_TRY(way == Way::kOut ? rows.start_out(context, stream, data, chunk)
+                              : rows.start_in(context, stream, chunk, data));
+      return ticket_.record(context, stream);
+    }
     HR_CUDA(context.device(), copy_async,
             (way == Way::kOut ? chunk : data, way == Way::kOut ? data : chunk, bytes, stream),
             "%zu bytes %s %#llx, staged at %#llx", bytes, way == Way::kOut ? "from" : "to", data, chunk);
@@ -68,20 +84,23 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
   return ticket_.record(context, stream);
 }
 
-Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
-  return in_context_of(from,
-                       [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, process); });
+Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, Lie lie,
+                       int process) {
+  return in_context_of(
+      from, [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, lie, process); });
 }
 
-Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, int process) {
-  return in_context_of(to, [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, process); });
+Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, Lie lie,
+                         int process) {
+  return in_context_of(
+      to, [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, lie, process); });
 }
 
 Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, const Export& memory, std::size_t at,
                          int process) {
   return in_context_of(to, [&](Context& context) {
     HR_TRY(mem::cuda::map_import(context, process, memory, &mapping_));
-    return move(Way::kIn, to, first, bytes, context, mem::cuda::base_of(*mapping_) + at, process);
+    return move(Way::kIn, to, first, bytes, context, mem::cuda::base_of(*mapping_) + at, Lie::kRun, process);
   });
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/status.hpp"
@@ -18,6 +19,8 @@ namespace hr::layout::cuda {
 
 // A device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
 [[nodiscard]] bool movable(const View& view);
+// The device of this view is shared with another process, and they run on it in turns.
+[[nodiscard]] bool time_sliced(const View& view);
 // Makes shared host memory fit for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);
 // Whether the view's device can read this memory of another process. Maps it, for later copies.
@@ -31,9 +34,13 @@ class ChunkCopy {
   ChunkCopy& operator=(const ChunkCopy&) = delete;
 
   // Start; packed bytes [first, first + bytes). `chunk` is where they lie, for the view's device; best 16-byte aligned
-  // with `first` a multiple of 16. Copies for one process are done in the order started, each way.
-  Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, int process);
-  Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, int process);
+  // with `first` a multiple of 16. Copies for one process are done in the order started, each way. `lie`: how they lie
+  // there; rows (mem/cuda/two_rows.hpp) in pinned memory and of contiguous views only.
+  enum class Lie : std::uint8_t { kRun, kRows };
+  Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, Lie lie,
+              int process);
+  Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, Lie lie,
+                int process);
   // The chunk lies `at` bytes into an allocation of another process.
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::cuda::Export& memory, std::size_t at,
                 int process);
@@ -42,7 +49,7 @@ class ChunkCopy {
  private:
   enum class Way { kOut, kIn };
   Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::cuda::Context& context,
-              mem::cuda::DeviceAddress chunk, int process);
+              mem::cuda::DeviceAddress chunk, Lie lie, int process);
   void unpin() noexcept;
 
   mem::cuda::Ticket ticket_;

@@ -16,11 +16,13 @@ DeviceAddress data_of(const View& view) noexcept { return reinterpret_cast<std::
 // The driver's copies between contexts need both sides to belong to one.
 Status copy_run(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                 StreamHandle stream, bool* started) {
-  if (&from_context == &to_context) {
+  const bool owned = from.where.context != nullptr && to.where.context != nullptr;
+  // Managed memory is every context's.
+  if (&from_context == &to_context || (owned && (from.where.managed || to.where.managed))) {
     HR_CUDA(from_context.device(), copy_async, (data_of(to), data_of(from), bytes, stream), "%zu bytes to %p", bytes,
             static_cast<void*>(to.data()));
     *started = true;
-  } else if (from.where.context != nullptr && to.where.context != nullptr) {
+  } else if (owned) {
     HR_CUDA(from_context.device(), copy_peer_async,
             (data_of(to), to_context.handle(), data_of(from), from_context.handle(), bytes, stream),
             "%zu bytes to %p on device %d", bytes, static_cast<void*>(to.data()), to_context.device());

@@ -16,7 +16,7 @@ Status announce(const View& view, int process, PeerView* announced) {
   HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
   Context* home = nullptr;
   HR_TRY(Context::of(view.where, &home));
-  announced->slot = home->slot();
+  announced->place = home->place();
   announced->list.id = 0;
   announced->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {
@@ -40,7 +40,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   process_ = process;
-  source_slot_ = from.slot;
+  source_place_ = from.place;
   std::uint64_t moved_by = 0;
   HR_TRY(map(context, process, from.data, 0, &moved_by));
   source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
@@ -54,7 +54,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
 
 bool PeerCopy::leave_to_attendant(Context& context, DeviceAddress to, std::size_t bytes) {
   if (bytes > knobs().cuda_attend_bytes) return false;
-  if (source_slot_ == context.slot()) {
+  if (Context::in_turns(source_place_, context.place())) {
     context.attendant().retire();  // the sender's work needs this device, too
     return false;
   }

@@ -20,7 +20,7 @@ namespace hr::layout::cuda {
 // A view for other processes. Trivially copyable. A contiguous one needs kContiguousBytes of it only.
 struct PeerView {
   mem::cuda::Export data;
-  std::uint64_t slot = 0;        // of the device that the data is on (Context::slot())
+  std::uint64_t place = 0;       // of the device that the data is on (Context::place())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
   std::uint64_t contiguous = 1;  // 0: what follows counts
   SideShape side;
@@ -65,7 +65,7 @@ class PeerCopy {
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
   SideShape source_;                      // as mapped here
   int process_ = -1;
-  std::uint64_t source_slot_ = 0;
+  std::uint64_t source_place_ = 0;
   mem::cuda::AttendedCopy attended_;
   mem::cuda::Ticket ticket_;
 };

@@ -102,7 +102,7 @@ SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexc
 
 bool reachable(mem::cuda::Context& context, const View& other, mem::cuda::Context& other_context) {
   if (&context == &other_context) return true;
-  return other.where.context != nullptr && context.can_access(other_context);
+  return other.where.context != nullptr && !other.where.managed && context.can_access(other_context);
 }
 
 bool has_copy_kernels(mem::cuda::Context& context) {

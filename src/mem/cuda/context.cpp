@@ -67,6 +67,14 @@ std::uint64_t slot_of(int device) noexcept {
          static_cast<std::uint64_t>(place);
 }
 
+bool takes_turns(int device) noexcept {
+  if (knobs().cuda_time_slicing != CudaTimeSlicingChoice::kAuto) {
+    return knobs().cuda_time_slicing == CudaTimeSlicingChoice::kOn;
+  }
+  int mps = 0;
+  return driver().device_get_attribute(&mps, kDeviceMps, device) != kSuccess || mps == 0;
+}
+
 }  // namespace
 
 Status Context::of(const Location& location, Context** context) {
@@ -146,7 +154,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
 }
 
 Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
-    : handle_(handle), id_(id), device_(device), slot_(slot_of(device)) {}
+    : handle_(handle), id_(id), device_(device), slot_(slot_of(device)), takes_turns_(takes_turns(device)) {}
 
 Context::~Context() = default;
 
@@ -274,6 +282,27 @@ Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
   return nullptr;
 }
 
+std::uint64_t Context::place_of(const Location& location) {
+  Context* context = nullptr;
+  if (location.is_host()) return 0;
+  if (of(location, &context).ok()) return context->place();
+  static_cast<void>(take_detail());  // the work itself will say so
+  return 0;
+}
+
+bool Context::meet(const Location& location, std::uint64_t place) {
+  if (place == 0 || !in_turns(place, place_of(location))) return false;
+  Context* context = nullptr;
+  if (!of(location, &context).ok() || context->time_sliced_) return true;
+  context->time_sliced_ = true;
+  context->attendant().retire();  // while its kernel waits, nobody else's runs
+  log::write(log::Level::kNote,
+             "CUDA device %d is shared with another process, and MPS is not at work: what is not long goes through "
+             "pinned memory",
+             context->device_);
+  return true;
+}
+
 Attendant& Context::attendant() {
   if (attendant_ == nullptr) attendant_ = std::make_unique<Attendant>(*this);
   return *attendant_;
@@ -304,6 +333,7 @@ void Context::release() noexcept {
     // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
     if (attendant_ != nullptr) attendant_->release();
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
+    for (const std::span<std::byte> memory : free_pinned_) (void)driver().host_free(memory.data());
     if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
     for (const EventHandle event : free_events_) (void)driver().event_destroy(event);
     for (const StreamHandle lane : lanes_) {

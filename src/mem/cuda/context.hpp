@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,20 @@ class Context {
   [[nodiscard]] int device() const noexcept { return device_; }
   // The slot of the machine that the device is in: the same number in every process, whatever devices each sees.
   [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
+  // The device as other processes are told of it: its slot, and whether processes run on it in turns (time slicing: they
+  // do, unless MPS is at work). Never 0.
+  [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (takes_turns_ ? kTakesTurns : 0); }
+  // Two processes at these places are on one device and run on it in turns. 0: no device.
+  [[nodiscard]] static bool in_turns(std::uint64_t one, std::uint64_t other) noexcept {
+    return one == other && (one & kTakesTurns) != 0;
+  }
+  // The place of the device that holds this memory; 0 for host memory, and where no context can work on it.
+  [[nodiscard]] static std::uint64_t place_of(const Location& location);
+  // Another process has memory at `place`: whether it runs in turns with this one on the device that holds `location`.
+  // From the first such process on time_sliced() holds for the context there: work for the multiprocessors waits until
+  // the device has switched to this process, copy engines do not.
+  static bool meet(const Location& location, std::uint64_t place);
+  [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
@@ -88,7 +103,10 @@ class Context {
   Context& operator=(const Context&) = delete;
 
  private:
+  static constexpr std::uint64_t kTakesTurns = std::uint64_t{1} << 63;
+
   friend class Staging;
+  friend class PinnedStaging;
   friend Status release_contexts();
 
   struct Buffer {
@@ -108,6 +126,8 @@ class Context {
   int device_;
   int multiprocessors_ = 1;
   std::uint64_t slot_;
+  bool takes_turns_;
+  bool time_sliced_ = false;
   bool primary_retained_ = false;
   StreamHandle stream_ = nullptr;
   EventHandle event_ = nullptr;
@@ -127,6 +147,8 @@ class Context {
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;
+  std::vector<std::span<std::byte>> free_pinned_;
+  std::size_t cached_pinned_bytes_ = 0;
 };
 
 // Makes a context current for a scope and restores what was current. Failure is reported by status().

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "mem/cuda/device_buffer.hpp"
+#include "mem/cuda/pinned_staging.hpp"
+#include "mem/cuda/two_rows.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {
@@ -26,11 +28,35 @@ const char* kind_name(const Location& where) noexcept {
   return "?";
 }
 
+// Short copies between host memory and a device that processes run on in turns: by copy engine, through pinned memory.
+Status copy_in_short(Context& context, void* to, const void* from, std::size_t bytes) {
+  const cuda::TwoRows rows{bytes};
+  cuda::PinnedStaging staging;
+  HR_TRY(staging.take(context, rows.span()));
+  rows.lay_out(static_cast<const std::byte*>(from), staging.data());
+  HR_TRY(rows.start_in(context, context.stream(), staging.address(), device_address(to)));
+  return context.synchronize("a copy to the device");
+}
+
+Status copy_out_short(Context& context, void* to, const void* from, std::size_t bytes) {
+  cuda::PinnedStaging staging;
+  HR_TRY(staging.take(context, bytes));
+  HR_CUDA(context.device(), copy_async, (staging.address(), device_address(from), bytes, context.stream()),
+          "%zu bytes from %p", bytes, from);
+  HR_TRY(context.synchronize("a copy from the device"));
+  std::memcpy(to, staging.data(), bytes);
+  return kOk;
+}
+
 // One side (or both sides, in the same context) on a device: one copy by that context's engine.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);
   HR_TRY(current.status());
+  if (context.time_sliced() && cuda::TwoRows::serves(bytes)) {
+    if (from_where.is_host()) return copy_in_short(context, to, from, bytes);
+    if (to_where.is_host() && !to_where.pinned) return copy_out_short(context, to, from, bytes);
+  }
   HR_CUDA(context.device(), copy_async, (device_address(to), device_address(from), bytes, context.stream()),
           "%zu bytes from %s memory %p to %s memory %p", bytes, kind_name(from_where), from, kind_name(to_where), to);
   return context.synchronize("a copy");
@@ -92,8 +118,9 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
   if (from_context == nullptr || from_context == to_context) {
     return copy_within(*to_context, to, to_where, from, from_where, bytes);
   }
-  return copy_between(*to_context, *from_context, device_address(to), to_where.context == nullptr, device_address(from),
-                      from_where.context == nullptr, bytes);
+  return copy_between(*to_context, *from_context, device_address(to),
+                      to_where.context == nullptr || to_where.managed, device_address(from),
+                      from_where.context == nullptr || from_where.managed, bytes);
 }
 
 }  // namespace hr::mem

@@ -60,6 +60,7 @@ inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
 inline constexpr int kDeviceConcurrentManagedAccess = 89;
+inline constexpr int kDeviceMps = 133;  // since CUDA 12.4; older drivers answer with an error
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;

@@ -240,7 +240,7 @@ Status export_to(int process, const Location& where, Export* out) {
 }
 
 bool exports_to(int process, const Location& where) noexcept {
-  return where.is_device() && (where.context != nullptr || (where.chunks && !is_kept_from(process)));
+  return where.is_device() && !where.managed && (where.context != nullptr || (where.chunks && !is_kept_from(process)));
 }
 
 void keep_chunks_from(int process) {

@@ -1,0 +1,21 @@
+// Through pinned memory: a collective of device buffers that runs on copies of them in host memory, which copy engines
+// bring there and back. Where processes share a GPU in turns this takes two copies, and work for the multiprocessors of
+// each process a switch of the GPU (docs/adr/0020-one-gpu-in-turns.md). Reductions that no kernel does go this way, too.
+//
+// Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
+#pragma once
+
+#include "coll/algorithm.hpp"
+
+namespace hr::coll::device {
+
+// Where members run in turns on a GPU (Members::in_turns()): the operation is not worth a switch, or its size is
+// unknown, so that each of its messages decides for itself. The same on all members.
+[[nodiscard]] bool pinned_pays(const Call& call) noexcept;
+// The buffers are wholes, which can be copied.
+[[nodiscard]] bool fits_pinned(const Call& call) noexcept;
+
+// The algorithm on host copies of what is on a device; `algorithm` and `call` outlive the task.
+[[nodiscard]] p2p::Task through_pinned(const Call& call, const Algorithm* algorithm);
+
+}  // namespace hr::coll::device

@@ -1,0 +1,48 @@
+#include "mem/cuda/pinned_staging.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/knobs.hpp"
+
+namespace hr::mem::cuda {
+
+Status PinnedStaging::take(Context& context, std::size_t bytes) {
+  constexpr std::size_t kLeast = 65536;
+  give_back();
+  context_ = context.handle();
+  id_ = context.id();
+  auto& free = context.free_pinned_;
+  const auto fits = std::find_if(free.begin(), free.end(), [&](const auto& memory) { return memory.size() >= bytes; });
+  if (fits != free.end()) {
+    memory_ = *fits;
+    context.cached_pinned_bytes_ -= memory_.size();
+    free.erase(fits);
+    return kOk;
+  }
+  // Powers of two, so that what comes back fits the next request of about its size.
+  const std::size_t rounded = std::bit_ceil(std::max(bytes, kLeast));
+  void* memory = nullptr;
+  HR_CUDA(context.device(), host_allocate, (&memory, rounded, kHostRegisterPortable), "%zu bytes for staging", rounded);
+  memory_ = {static_cast<std::byte*>(memory), rounded};
+  return kOk;
+}
+
+void PinnedStaging::give_back() noexcept {
+  if (memory_.empty()) return;
+  const std::span<std::byte> memory = memory_;
+  memory_ = {};
+  Context* const context = Context::find(context_, id_);
+  if (context == nullptr) return;
+  if (context->cached_pinned_bytes_ + memory.size() <= knobs().cuda_staging_bytes) {
+    context->cached_pinned_bytes_ += memory.size();
+    context->free_pinned_.push_back(memory);
+    return;
+  }
+  if (driver().context_push(context_) != kSuccess) return;
+  (void)driver().host_free(memory.data());
+  ContextHandle popped = nullptr;
+  (void)driver().context_pop(&popped);
+}
+
+}  // namespace hr::mem::cuda

@@ -1,0 +1,37 @@
+// PinnedStaging: pinned host memory for the length of a transfer, from the context's cache and back to it. The knob
+// cuda_staging_bytes bounds what stays cached.
+//
+// Owner: whoever moves data through it; the work that used it must be done when it goes. It may outlive the context, in
+// which case the driver has freed the memory. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/status.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::mem::cuda {
+
+class PinnedStaging {
+ public:
+  PinnedStaging() = default;
+  ~PinnedStaging() { give_back(); }
+  PinnedStaging(const PinnedStaging&) = delete;
+  PinnedStaging& operator=(const PinnedStaging&) = delete;
+
+  // At least `bytes`, aligned to a page. The context must be current.
+  Status take(Context& context, std::size_t bytes);
+  [[nodiscard]] std::byte* data() const noexcept { return memory_.data(); }
+  // For devices.
+  [[nodiscard]] DeviceAddress address() const noexcept { return reinterpret_cast<std::uintptr_t>(memory_.data()); }
+
+ private:
+  void give_back() noexcept;
+
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  std::span<std::byte> memory_;
+};
+
+}  // namespace hr::mem::cuda
