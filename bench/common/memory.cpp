@@ -18,9 +18,16 @@ constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
                            {MemoryKind::kCuda, "cuda", gpu::Memory::kDevice},
                            {MemoryKind::kManaged, "managed", gpu::Memory::kManaged},
                            {MemoryKind::kPool, "pool", gpu::Memory::kPool},
-                           {MemoryKind::kVmm, "vmm", gpu::Memory::kVmm}};
+                           {MemoryKind::kVmm, "vmm", gpu::Memory::kVmm},
+                           {MemoryKind::kPinned, "pinned", gpu::Memory::kHostPinned},
+                           {MemoryKind::kManagedOnHost, "managed-on-host", gpu::Memory::kManaged}};
 
 const Kind& record(MemoryKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+// Who touches it: the CPU, else the GPU.
+bool by_cpu(MemoryKind kind) {
+  return kind == MemoryKind::kHost || kind == MemoryKind::kPinned || kind == MemoryKind::kManagedOnHost;
+}
 
 }  // namespace
 
@@ -64,12 +71,16 @@ bool Buffer::allocate(MemoryKind kind, std::size_t bytes) {
     return data_ != nullptr;
   }
   data_ = gpu::allocate(size_, record(kind).memory);
-  gpu::fill(data_, 0, size_);
+  if (by_cpu(kind_)) {
+    std::memset(data_, 0, size_);
+  } else {
+    gpu::fill(data_, 0, size_);
+  }
   return true;
 }
 
 void Buffer::write(const void* from, std::size_t bytes) {
-  if (kind_ == MemoryKind::kHost) {
+  if (by_cpu(kind_)) {
     std::memcpy(data_, from, bytes);
   } else {
     gpu::copy(data_, from, bytes);
@@ -77,7 +88,7 @@ void Buffer::write(const void* from, std::size_t bytes) {
 }
 
 void Buffer::read(void* to, std::size_t bytes) const {
-  if (kind_ == MemoryKind::kHost) {
+  if (by_cpu(kind_)) {
     std::memcpy(to, data_, bytes);
   } else {
     gpu::copy(to, data_, bytes);

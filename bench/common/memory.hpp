@@ -12,11 +12,13 @@ namespace bench {
 enum class MemoryKind {
   kHost,
   kCuda,     // cuMemAlloc
-  kManaged,  // cuMemAllocManaged
+  kManaged,  // cuMemAllocManaged, touched by the GPU
   kPool,     // cuMemAllocAsync
-  kVmm       // cuMemCreate, several chunks behind one range of addresses
+  kVmm,      // cuMemCreate, several chunks behind one range of addresses
+  kPinned,   // cuMemHostAlloc
+  kManagedOnHost  // cuMemAllocManaged, touched by the CPU
 };
-inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool or vmm";
+inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool, vmm, pinned or managed-on-host";
 
 [[nodiscard]] bool memory_kind(const std::string& name, MemoryKind& kind);
 const char* memory_name(MemoryKind kind);

@@ -31,6 +31,23 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
+// Managed memory is copied by multiprocessors. Where processes run on those in turns, the CPU fetches so few bytes in
+// less time than a turn takes to come.
+constexpr std::size_t kWorthATurn = std::size_t{256} << 10;
+
+bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {
+  if (mapped_for_host(static_cast<const std::byte*>(address) + bytes / 2)) return true;
+  if (bytes >= kWorthATurn) return false;
+  Location like;
+  like.kind = Kind::kDevice;
+  like.context = handle;
+  like.device = static_cast<std::int16_t>(device);
+  cuda::Context* context = nullptr;
+  if (cuda::Context::of(like, &context).ok()) return context->time_sliced();
+  static_cast<void>(take_detail());
+  return true;
+}
+
 Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
   // Most buffers are host memory, which a query for one thing tells in less time.
   unsigned memory_type = 0;
@@ -60,11 +77,12 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   if (memory_type == 0) return kOk;
   if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
     location->pinned = true;
+    location->device = static_cast<std::int16_t>(device);
+    location->context = context;
     return kOk;
   }
   location->managed = managed != 0;
-  const bool host_has_it =
-      location->managed && (context == nullptr || mapped_for_host(static_cast<const std::byte*>(address) + bytes / 2));
+  const bool host_has_it = location->managed && (context == nullptr || is_for_host(address, bytes, context, device));
   location->kind = host_has_it ? Kind::kManaged : Kind::kDevice;
   location->device = static_cast<std::int16_t>(device);
   location->context = context;

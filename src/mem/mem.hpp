@@ -22,8 +22,8 @@ struct Location {
   bool pinned = false;       // host memory that the driver told us it knows
   bool managed = false;      // managed memory; kind is kDevice where a device touched it last
   bool chunks = false;       // VMM memory that other processes can be given, chunk by chunk
-  std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host
-  void* context = nullptr;   // CUcontext the allocation belongs to; null for pool and VMM memory
+  std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory but pinned
+  void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host); of VMM memory perhaps of one chunk only
   std::size_t bytes = 0;     // its size
   std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk asked about

@@ -98,8 +98,13 @@ bool advance(void*) {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
-  if ((announced.flags & wire::kView) == 0 || receive.view_.where.is_host() || receive.total_ == 0) return kCannot;
+  if ((announced.flags & wire::kView) == 0 || receive.total_ == 0) return kCannot;
   if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kCannot;
+  if (receive.view_.where.is_host()) {
+    const bool direct = receive.view_.contiguous && receive.view_.where.pinned &&
+                        receive.view_.where.context != nullptr && layout::cuda::is_contiguous(announced.tail);
+    return direct ? 0.0 : kCannot;
+  }
   // Within a device the multiprocessors' queue copies.
   return announced.in_turns ? kSwitchSeconds + static_cast<double>(receive.total_) / kDeviceBytesPerSecond : 0.0;
 }

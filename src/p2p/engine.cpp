@@ -8,6 +8,7 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/device_get.hpp"
+#include "p2p/device_put.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/local_copy.hpp"
 #include "p2p/progress_thread.hpp"
@@ -77,6 +78,7 @@ Status finalize() {
   wait_until([] { return the_engine->busy.empty() && staged::idle(); });
   staged::finalize();
   device_get::finalize();
+  device_put::finalize();
   freed_exports::finalize();
   local_copy::finalize();
   const Status status = transport::finalize();

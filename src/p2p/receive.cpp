@@ -7,6 +7,7 @@
 #include "mem/cuda/context.hpp"
 #include "p2p/attendance.hpp"
 #include "p2p/device_get.hpp"
+#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/shared_copy.hpp"
@@ -96,12 +97,15 @@ void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload)
   shared_copy::withdraw(send);
   static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
   const auto way = static_cast<std::uint8_t>(cts.way);
+  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
+  peer.place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
   send.offset_ = 0;
   send.phase_ = Request::Phase::kMoving;
-  if (way != 0 && staged::begin_send(from, send, way)) return;
-  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
+  if ((way & wire::kPut) != 0 ? device_put::begin_send(from, send, payload + sizeof cts)
+                              : way != 0 && staged::begin_send(from, send, way))
+    return;
   peer.streams.push_back(send);
   mark_busy(peer);
 }
@@ -147,6 +151,10 @@ namespace {
       return mem::keep_chunks_from(from);
     case Kind::kPiece:
       return staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
+    case Kind::kStored: {
+      Request& receive = request_of(header.words[1]);
+      return account(receive, receive.total_, kOk);
+    }
     case Kind::kChunk:
       return staged::arrive_chunk(header.words[1], wire::chunk_of(header));
     case Kind::kShare:

@@ -11,7 +11,7 @@
 namespace hr::p2p {
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kStaged, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kDevicePut, &kStaged, &kSingleCopy, &kStream};
 
 }  // namespace
 

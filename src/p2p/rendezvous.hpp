@@ -38,6 +38,10 @@ inline constexpr double kDeviceBytesPerSecond = 1.4e12;
 inline constexpr double kPinnedSeconds = 18e-6;
 inline constexpr double kPinnedBytesPerSecond = 50e9;
 
+// Up to here the two copies are quicker.
+inline constexpr auto kStagedInTurns = static_cast<std::size_t>(
+    (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
+
 struct Rendezvous {
   const char* name;
   double (*probe)(const Announcement& announced, const Request& receive, const transport::Caps& caps);
@@ -46,6 +50,7 @@ struct Rendezvous {
 
 extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
 extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
+extern const Rendezvous kDevicePut;   // one copy from pinned memory into the receiver's device memory
 extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
 extern const Rendezvous kSingleCopy;  // read the sender's memory
 extern const Rendezvous kStream;      // pieces through the transport

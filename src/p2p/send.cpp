@@ -6,7 +6,9 @@
 #include "boot/boot.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/device_get.hpp"
+#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 
 namespace hr::p2p {
@@ -67,12 +69,15 @@ Status offer_device_data(Peer& peer, Request& send) {
       {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)}, {}};
   peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
-  if (device_get::serves(peer, send.view_)) {
+  // What is staged anyway need not be described.
+  const bool fetched = !mem::cuda::Context::in_turns(peer.place, message.rts.place) || !send.view_.contiguous ||
+                       send.view_.packed > kStagedInTurns;
+  if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
   }
   if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable &&
-      staged::offer_chunks(peer, send.view_, &message.chunks)) {
+      fetched && staged::offer_chunks(peer, send.view_, &message.chunks)) {
     message.rts.flags |= wire::kChunks;
     bytes += sizeof message.chunks;
   }
@@ -87,6 +92,7 @@ Status offer_rendezvous(Peer& peer, Request& send) {
   // Pinned memory is a driver's mapping, which other processes may not be able to read.
   if (send.view_.contiguous && host && !send.view_.where.pinned)
     rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
+  if (send.view_.where.pinned && device_put::serves(send.view_)) rts.flags |= wire::kPinned;
   return peer.transport->send(peer.proc, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), &rts,
                               sizeof rts);
 }

@@ -25,25 +25,19 @@ bool advance(void*) {
   return moved;
 }
 
-// Which of the two processes lets its device do its part. Managed memory is the device's where the other side is not
-// plain host memory; where the device cannot move it, the CPU can.
+// Which of the two processes lets its device do its part: where its data is on the device.
 struct Movers {
   bool sender;
   bool receiver;
 };
 Movers movers(const Announcement& announced, const layout::View& target) noexcept {
-  const bool from_host = (announced.flags & (wire::kDevice | wire::kManaged)) == 0;
   const bool movable = (announced.flags & wire::kMovable) != 0;
-  return {movable && ((announced.flags & wire::kDevice) != 0 || (!from_host && !target.where.is_host())),
-          target.where.is_device() || (!target.where.is_host() && !from_host)};
+  return {movable && (announced.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
 // As far as the announcement says.
 bool contiguous(const Announcement& announced) noexcept {
-  if ((announced.flags & wire::kView) == 0) return true;
-  std::uint64_t answer = 0;
-  std::memcpy(&answer, announced.tail + offsetof(layout::cuda::PeerView, contiguous), sizeof answer);
-  return answer != 0;
+  return (announced.flags & wire::kView) == 0 || layout::cuda::is_contiguous(announced.tail);
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {

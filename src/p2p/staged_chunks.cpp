@@ -13,8 +13,11 @@ namespace {
 // A message is cut into at least so many pieces, for their copies to overlap,
 constexpr std::size_t kPieces = 4;
 // but into none smaller than this: starting a copy takes as long as moving about so much.
-constexpr std::size_t kLeastShared = std::size_t{64} << 10;
+constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
+constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{256} << 10;
+// What a CPU copies stays in its cache with the pieces that are under way.
+constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
 
 }  // namespace
@@ -37,9 +40,10 @@ void Chunks::cut(std::size_t chunk_bytes, std::size_t count) {
   for (std::size_t chunk = count; chunk-- > 0;) free_.push_back(static_cast<std::uint32_t>(chunk));
 }
 
-std::size_t Chunks::piece_bytes(std::size_t message_bytes) const noexcept {
-  const std::size_t least = shared_.empty() ? kLeastDevice : kLeastShared;
-  return std::min(chunk_bytes_, std::max(least, std::bit_ceil(message_bytes / kPieces)));
+std::size_t Chunks::piece_bytes(std::size_t message_bytes, bool by_cpu) const noexcept {
+  const std::size_t least = by_cpu ? kLeastByCpu : shared_.empty() ? kLeastDevice : kLeastByEngines;
+  const std::size_t most = by_cpu ? std::min(kMostByCpu, chunk_bytes_) : chunk_bytes_;
+  return std::min(most, std::max(least, std::bit_ceil(message_bytes / kPieces)));
 }
 
 Status Chunks::pin(const layout::View& view) { return layout::cuda::pin(view, shared_, &pinned_); }

@@ -26,8 +26,9 @@ class Chunks {
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  // The size of the pieces of a message: small enough that several are under way at a time.
-  [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes) const noexcept;
+  // The size of the pieces of a message: small enough that several are under way at a time. `by_cpu`: one of the
+  // processes has its CPU copy.
+  [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes, bool by_cpu) const noexcept;
 
   // Shared memory: makes it fit for copies by devices.
   Status pin(const layout::View& view);

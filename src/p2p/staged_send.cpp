@@ -206,7 +206,8 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way) {
   message->proc = to_proc;
   message->way = way;
   message->chunks = chunks;
-  message->piece = chunks->piece_bytes(send.total_);
+  constexpr std::uint8_t kEngines = wire::kFromDevice | wire::kToDevice;
+  message->piece = chunks->piece_bytes(send.total_, (way & kEngines) != kEngines);
   outgoing.push_back(std::move(message));
   start_part(*outgoing.back());
   watch();

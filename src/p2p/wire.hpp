@@ -2,7 +2,7 @@
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data, Piece
+//           receiver's cookie (64)                 Data, Piece, Stored
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   kRevoke,  // an allocation that this process may have mapped is gone
   kPiece,   // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
   kChunk,   // the receiver has taken it out: the chunk is free again
+  kStored,  // the sender has stored the data in the receiver's buffer
   kRefuse,  // this process cannot map device memory in chunks (VMM) of the one that gets this
 };
 
@@ -56,6 +57,7 @@ enum RtsFlag : std::uint64_t {
   kManaged = 4,  // the data is in managed memory
   kMovable = 8,  // the sender's device can move it by itself
   kView = 16,    // a layout::cuda::PeerView follows: the receiver may fetch the data
+  kPinned = 64,  // the data is in pinned host memory: the sender's device may store it where the receiver says
   kChunks = 32,  // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
 
@@ -80,6 +82,7 @@ enum Way : std::uint8_t {
   kFromDevice = 2,    // put there by the sender's device, else by its CPU
   kToDevice = 4,      // taken out by the receiver's device
   kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
+  kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
 };
 
@@ -112,6 +115,9 @@ inline transport::Header piece(std::uint8_t way, std::uint32_t chunk, std::uint6
   return {{static_cast<std::uint64_t>(Kind::kPiece) | static_cast<std::uint64_t>(way) << 8 |
                static_cast<std::uint64_t>(chunk) << 32,
            receiver_cookie, offset}};
+}
+inline transport::Header stored(std::uint64_t receiver_cookie) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kStored), receiver_cookie, 0}};
 }
 inline transport::Header chunk(std::uint32_t chunk, std::uint64_t memory) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kChunk) | static_cast<std::uint64_t>(chunk) << 32, memory, 0}};

@@ -1,9 +1,11 @@
 #include "coll/device/through_pinned.hpp"
 
 #include <optional>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
+#include "coll/carry_out.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 #include "mem/cuda/pinned_staging.hpp"
@@ -20,9 +22,13 @@ using mem::cuda::DeviceAddress;
 using mem::cuda::TwoRows;
 using p2p::Task;
 
-bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
+bool on_device(const Call& call, const Blocks& blocks) { return what_is_in(call, blocks) == Holds::kDeviceData; }
 
-DeviceAddress address_of(const View& view) noexcept { return reinterpret_cast<std::uintptr_t>(view.data()); }
+bool is_whole(const Blocks& blocks) noexcept {
+  return blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
+}
+
+bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
 // The host copy of one buffer. What is contiguous is copied by a copy engine while the task polls; other layouts at
 // once, with their holes.
@@ -37,51 +43,56 @@ class Mirror {
   }
 
   // Nothing to mirror where the buffer is not on a device.
-  Status make(const Blocks& blocks) {
-    if (!on_device(blocks)) return kOk;
-    device_ = &blocks.all();
-    if (!device_->contiguous) {
-      typed_.emplace(device_->count, *device_->type);
-      host_ = typed_->view();
+  Status make(const Call& call, const Blocks& blocks) {
+    blocks_ = blocks;
+    if (!on_device(call, blocks)) return kOk;
+    device_ = &blocks;
+    if (!is_whole(blocks)) return make_blocks(length_of(call, blocks));
+    const View& whole = blocks.all();
+    if (!whole.contiguous) {
+      typed_.emplace(whole.count, *whole.type);
+      blocks_ = blocks.moved_to(typed_->view());
       return kOk;
     }
-    HR_TRY(Context::of(device_->where, &context_));
-    const Current current(*context_);
-    HR_TRY(current.status());
-    const std::size_t rows = TwoRows::serves(device_->packed) ? TwoRows{device_->packed}.span() : 0;
-    HR_TRY(staging_.take(*context_, rows_at() + rows));
-    host_ = *device_;
-    host_.address = moved(staging_.data(), -device_->type->true_lb());
-    host_.where = {};
-    host_.where.pinned = true;
+    add_run(whole, 1);
+    HR_TRY(take_memory(whole.where));
+    View host = whole;
+    host.address = moved(staging_.data(), -whole.type->true_lb());
+    host.where = pinned();
+    blocks_ = blocks.moved_to(host);
     return kOk;
   }
   [[nodiscard]] bool used() const noexcept { return device_ != nullptr; }
+  // What the algorithm sees.
+  [[nodiscard]] const Blocks& blocks() const noexcept { return blocks_; }
 
   Status start_out() {
-    if (typed_) return layout::copy(*device_, host_);
-    return start(1, [&](Context& context, mem::cuda::StreamHandle stream) -> Status {
-      HR_CUDA(context.device(), copy_async, (staging_.address(), address_of(*device_), device_->packed, stream),
-              "%zu bytes of a collective", device_->packed);
+    if (typed_) return layout::copy(device_->all(), typed_->view());
+    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Run& run) -> Status {
+      HR_CUDA(context.device(), copy_async, (staging_.address() + run.at, run.address, run.bytes, stream),
+              "%zu bytes of a collective", run.bytes);
       return kOk;
     });
   }
 
   Status start_in() {
-    if (typed_) return layout::copy(host_, *device_);
-    return start(0, [&](Context& context, mem::cuda::StreamHandle stream) -> Status {
-      const TwoRows rows{device_->packed};
-      if (context.time_sliced() && TwoRows::serves(rows.bytes)) {
-        rows.lay_out(staging_.data(), staging_.data() + rows_at());
-        return rows.start_in(context, stream, staging_.address() + rows_at(), address_of(*device_));
+    if (typed_) return layout::copy(typed_->view(), device_->all());
+    std::size_t rows_at = run_bytes_;
+    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Run& run) -> Status {
+      const TwoRows rows{run.bytes};
+      if (context.time_sliced() && TwoRows::serves(run.bytes)) {
+        rows.lay_out(staging_.data() + run.at, staging_.data() + rows_at);
+        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, run.address));
+        rows_at += rows.span();
+        return kOk;
       }
-      HR_CUDA(context.device(), copy_async, (address_of(*device_), staging_.address(), device_->packed, stream),
-              "%zu bytes of a collective", device_->packed);
+      HR_CUDA(context.device(), copy_async, (run.address, staging_.address() + run.at, run.bytes, stream),
+              "%zu bytes of a collective", run.bytes);
       return kOk;
     });
   }
 
-  // As a condition (shared/wait.hpp): the copy that was started is done.
+  // As a condition (shared/wait.hpp): the copies that were started are done.
   bool operator()() {
     bool done = true;
     status_ = ticket_.poll("a copy of a collective's buffer", &done);
@@ -89,33 +100,80 @@ class Mirror {
   }
   [[nodiscard]] Status status() const noexcept { return status_; }
 
-  // What the algorithm sees.
-  [[nodiscard]] Blocks blocks(const Blocks& device) const noexcept {
-    return used() ? device.moved_to(host_) : device;
+ private:
+  // Device memory in one piece, and where its copy lies.
+  struct Run {
+    DeviceAddress address;
+    std::size_t bytes;
+    std::size_t at;
+  };
+
+  [[nodiscard]] static mem::Location pinned() noexcept {
+    mem::Location where;
+    where.pinned = true;
+    return where;
   }
 
- private:
-  // Behind the run, in a line of its own.
-  [[nodiscard]] std::size_t rows_at() const noexcept { return (device_->packed + 63) / 64 * 64; }
+  // Where the data's copy lies. Each run begins at a multiple of `unit` bytes.
+  std::size_t add_run(const View& data, std::size_t unit) {
+    const DeviceAddress address = reinterpret_cast<std::uintptr_t>(data.data());
+    where_ = data.where;
+    if (!runs_.empty() && runs_.back().address + runs_.back().bytes == address) {
+      runs_.back().bytes += data.packed;
+      return runs_.back().at + runs_.back().bytes - data.packed;
+    }
+    const std::size_t end = runs_.empty() ? 0 : runs_.back().at + runs_.back().bytes;
+    runs_.push_back({address, data.packed, (end + unit - 1) / unit * unit});
+    return runs_.back().at;
+  }
 
-  template <class Start>
-  Status start(int lane, const Start& copy) {
+  Status make_blocks(int length) {
+    const layout::Datatype& type = device_->type(0);
+    const auto unit = static_cast<std::size_t>(type.size());
+    displacements_.resize(static_cast<std::size_t>(length));
+    for (int i = 0; i < length; ++i) {
+      if (device_->bytes(i) == 0) continue;
+      View block;
+      HR_TRY(device_->block(i, &block));
+      displacements_[static_cast<std::size_t>(i)] = static_cast<Count>(add_run(block, unit) / unit);
+    }
+    HR_TRY(take_memory(where_));
+    blocks_ = Blocks::counted(staging_.data(), device_->counts(), displacements_.data(), device_->type(0));
+    return kOk;
+  }
+
+  Status take_memory(const mem::Location& where) {
+    where_ = where;
+    std::size_t bytes = run_bytes_ = (runs_.back().at + runs_.back().bytes + 63) / 64 * 64;
+    for (const Run& run : runs_) bytes += TwoRows::serves(run.bytes) ? TwoRows{run.bytes}.span() : 0;
     Context* context = nullptr;
-    HR_TRY(Context::of(device_->where, &context));
+    HR_TRY(Context::of(where, &context));
+    const Current current(*context);
+    HR_TRY(current.status());
+    return staging_.take(*context, bytes);
+  }
+
+  template <class Copy>
+  Status start(int lane, const Copy& copy) {
+    Context* context = nullptr;
+    HR_TRY(Context::of(where_, &context));
     const Current current(*context);
     HR_TRY(current.status());
     mem::cuda::StreamHandle stream = nullptr;
     HR_TRY(context->lane(lane, &stream));
-    HR_TRY(copy(*context, stream));
+    for (const Run& run : runs_) HR_TRY(copy(*context, stream, run));
     return ticket_.record(*context, stream);
   }
 
-  const View* device_ = nullptr;
-  Context* context_ = nullptr;
-  View host_;
+  const Blocks* device_ = nullptr;
+  Blocks blocks_;
+  mem::Location where_;
+  std::vector<Run> runs_;
+  std::size_t run_bytes_ = 0;  // of all runs' copies; the rows of those that need them follow
+  std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
-  mem::cuda::Ticket ticket_;  // goes before the memory that its copy uses
+  mem::cuda::Ticket ticket_;
   Status status_{};
 };
 
@@ -126,7 +184,7 @@ bool begins_in_recv(const Call& call) noexcept {
 }
 bool ends_in_recv(const Call& call) noexcept { return call.operation != Operation::kBcast || !call.is_root(); }
 
-// Bytes of the longest buffer of the operation, as all members know them.
+// Bytes of the longest buffer of the operation, as all members know them; 0: they do not.
 std::size_t longest(const Call& call) noexcept {
   constexpr std::uint32_t kOfBlocks =
       serves(Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAllgatherv,
@@ -135,23 +193,31 @@ std::size_t longest(const Call& call) noexcept {
   return blocks ? call.bytes * static_cast<std::size_t>(call.size()) : call.bytes;
 }
 
-bool is_whole(const Blocks& blocks) noexcept {
-  return blocks.none() || blocks.shape() == Blocks::Shape::kUniform ||
-         blocks.shape() == Blocks::Shape::kConsecutive;
+std::size_t limit(const Call& call) noexcept {
+  return knobs().cuda_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
+}
+
+bool fits(const Call& call, const Blocks& blocks) {
+  if (!on_device(call, blocks) || is_whole(blocks)) return true;
+  const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));
+  std::size_t bytes = 0;
+  const int length = one_type ? length_of(call, blocks) : 0;
+  for (int i = 0; i < length; ++i) bytes += blocks.bytes(i);
+  return one_type && bytes <= limit(call);
 }
 
 }  // namespace
 
-bool pinned_pays(const Call& call) noexcept { return longest(call) <= knobs().cuda_time_sliced_collective_bytes; }
+bool pinned_pays(const Call& call) noexcept { return longest(call) <= limit(call); }
 
-bool fits_pinned(const Call& call) noexcept { return is_whole(call.send) && is_whole(call.recv); }
+bool fits_pinned(const Call& call) { return fits(call, call.send) && fits(call, call.recv); }
 
 Task through_pinned(const Call& call, const Algorithm* algorithm) {
   add(Statistic::coll_through_pinned);
   Call host = call;
   Mirror send, recv;
-  HR_CO_TRY(send.make(call.send));
-  HR_CO_TRY(recv.make(call.recv));
+  HR_CO_TRY(send.make(call, call.send));
+  HR_CO_TRY(recv.make(call, call.recv));
   if (send.used()) HR_CO_TRY(send.start_out());
   if (recv.used() && begins_in_recv(call)) HR_CO_TRY(recv.start_out());
   const p2p::When sent = shared::when(send);
@@ -160,8 +226,8 @@ Task through_pinned(const Call& call, const Algorithm* algorithm) {
   const p2p::When received = shared::when(recv);
   co_await received;
   HR_CO_TRY(recv.status());
-  host.send = send.blocks(call.send);
-  host.recv = recv.blocks(call.recv);
+  host.send = send.blocks();
+  host.recv = recv.blocks();
   Task inner = algorithm->run(host);
   const Status status = co_await inner;
   if (!status.ok()) co_return status;

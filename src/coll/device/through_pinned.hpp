@@ -12,8 +12,8 @@ namespace hr::coll::device {
 // Where members run in turns on a GPU (Members::in_turns()): the operation is not worth a switch, or its size is
 // unknown, so that each of its messages decides for itself. The same on all members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
-// The buffers are wholes, which can be copied.
-[[nodiscard]] bool fits_pinned(const Call& call) noexcept;
+// This process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.
+[[nodiscard]] bool fits_pinned(const Call& call);
 
 // The algorithm on host copies of what is on a device; `algorithm` and `call` outlive the task.
 [[nodiscard]] p2p::Task through_pinned(const Call& call, const Algorithm* algorithm);

@@ -1,5 +1,7 @@
 #include "layout/cuda/peer.hpp"
 
+#include <cstring>
+
 #include "base/knobs.hpp"
 #include "layout/cuda/peer_side.hpp"
 #include "layout/cuda/pitched.hpp"
@@ -11,6 +13,12 @@ using mem::cuda::Context;
 using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
 using mem::cuda::Export;
+
+bool is_contiguous(const std::byte* announced) noexcept {
+  decltype(PeerView::contiguous) contiguous = 0;
+  std::memcpy(&contiguous, announced + offsetof(PeerView, contiguous), sizeof contiguous);
+  return contiguous != 0;
+}
 
 Status announce(const View& view, int process, PeerView* announced) {
   HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
@@ -72,7 +80,8 @@ Status PeerCopy::start_run(Context& context, DeviceAddress to, std::size_t bytes
 Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
     const auto target = reinterpret_cast<std::uintptr_t>(to.data());
-    return leave_to_attendant(context, target, bytes) ? kOk : start_run(context, target, bytes);
+    if (to.where.is_device() && leave_to_attendant(context, target, bytes)) return kOk;
+    return start_run(context, target, bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.lane(process_, &stream));

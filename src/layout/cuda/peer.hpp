@@ -33,6 +33,8 @@ struct PeerView {
 };
 inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, side);
 
+// Of a PeerView in a message.
+[[nodiscard]] bool is_contiguous(const std::byte* announced) noexcept;
 // MPI_ERR_UNSUPPORTED_OPERATION where the memory has no IPC handle.
 Status announce(const View& view, int process, PeerView* announced);
 
@@ -43,7 +45,7 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device or managed. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped or, for
+  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped or, for
   // derived types, this library has no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
   // Starts moving the first `bytes` packed bytes of what was prepared; does not wait.

@@ -1,0 +1,34 @@
+#include "layout/cuda/peer_store.hpp"
+
+namespace hr::layout::cuda {
+
+using mem::cuda::Context;
+using mem::cuda::Current;
+using mem::cuda::DeviceAddress;
+
+Status PeerStore::start(const View& from, const PeerView& to, int process, std::size_t bytes) {
+  Context* context = nullptr;
+  HR_TRY(Context::of(from.where, &context));
+  const Current current(*context);
+  HR_TRY(current.status());
+  HR_TRY(mem::cuda::map_import(*context, process, to.data, &mapping_));
+  const DeviceAddress target = mem::cuda::base_of(*mapping_) + (to.address - to.data.base);
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context->lane(2 * process + 1, &stream));
+  HR_CUDA(context->device(), copy_async, (target, reinterpret_cast<std::uintptr_t>(from.data()), bytes, stream),
+          "%zu bytes to rank %d", bytes, process);
+  return ticket_.record(*context, stream);
+}
+
+Status PeerStore::poll(bool* done) {
+  const Status status = ticket_.poll("a copy to another process", done);
+  if (*done) unpin();
+  return status;
+}
+
+void PeerStore::unpin() noexcept {
+  if (mapping_ != nullptr) mem::cuda::unpin(mapping_);
+  mapping_ = nullptr;
+}
+
+}  // namespace hr::layout::cuda

@@ -1,0 +1,35 @@
+// PeerStore: one copy from pinned memory of this process straight into a contiguous view on a device of another one.
+//
+// Owner: whoever started it; it must stay until poll() has said that it is done (the mapping is pinned until then).
+// Threads: library lock.
+#pragma once
+
+#include <cstddef>
+
+#include "base/status.hpp"
+#include "layout/cuda/peer.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "mem/cuda/ticket.hpp"
+
+namespace hr::layout::cuda {
+
+class PeerStore {
+ public:
+  PeerStore() = default;
+  ~PeerStore() { unpin(); }
+  PeerStore(const PeerStore&) = delete;
+  PeerStore& operator=(const PeerStore&) = delete;
+
+  // The first `bytes` of `from`, which is contiguous; does not wait. MPI_ERR_UNSUPPORTED_OPERATION where the memory
+  // cannot be mapped here.
+  Status start(const View& from, const PeerView& to, int process, std::size_t bytes);
+  Status poll(bool* done);
+
+ private:
+  void unpin() noexcept;
+
+  mem::cuda::Mapping* mapping_ = nullptr;
+  mem::cuda::Ticket ticket_;
+};
+
+}  // namespace hr::layout::cuda

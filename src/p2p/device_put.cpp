@@ -1,0 +1,117 @@
+#include "p2p/device_put.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "layout/cuda/peer_store.hpp"
+#include "mem/cuda/context.hpp"
+#include "mem/cuda/fence.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace device_put {
+namespace {
+
+using layout::cuda::PeerView;
+
+struct Put {
+  Request* send;
+  int proc;
+  layout::cuda::PeerStore store;
+};
+
+std::vector<std::unique_ptr<Put>> puts;
+PolledWait polled;
+
+void end(Put& put, Status status) {
+  Completion completion;
+  completion.error = status;
+  if (status.ok()) {
+    send_answer(put.proc, wire::stored(put.send->peer_cookie_));
+  } else {
+    std::string why = take_detail();
+    abandon(put.proc, *put.send, 0, why);
+    set_detail(std::move(why));
+  }
+  complete(*put.send, completion);
+}
+
+bool advance(void*) {
+  bool moved = false;
+  for (std::size_t i = 0; i < puts.size();) {
+    bool done = false;
+    const Status status = puts[i]->store.poll(&done);
+    if (!done) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    const std::unique_ptr<Put> ended = std::move(puts[i]);
+    puts.erase(puts.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*ended, status);
+  }
+  polled.hold(!puts.empty());
+  if (puts.empty()) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
+  const layout::View& to = receive.view_;
+  if ((announced.flags & wire::kPinned) == 0 || !caps.same_node || receive.total_ == 0) return kCannot;
+  if (!to.contiguous || !mem::cuda::exports_to(announced.from_proc, to.where)) return kCannot;
+  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kCannot : 0.125;
+}
+
+Status begin(const Announcement& announced, Request& receive) {
+  mem::cuda::Fence fence;
+  HR_TRY(fence.set(receive.view_.where));
+  if (!fence.passed()) return fail(Errc::kUnsupportedOperation, "the receiver's default stream is busy");
+  struct {
+    wire::Cts cts;
+    PeerView view;
+  } answer{};
+  HR_TRY(layout::cuda::announce(receive.view_, announced.from_proc, &answer.view));
+  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.place};
+  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &answer,
+              sizeof answer.cts + PeerView::kContiguousBytes);
+  return kOk;
+}
+
+}  // namespace
+
+bool serves(const layout::View& data) noexcept {
+  return data.where.pinned && data.where.context != nullptr && data.contiguous &&
+         knobs().cuda_ipc != CudaIpcChoice::kOff;
+}
+
+bool begin_send(int to_proc, Request& send, const std::byte* view) {
+  PeerView to;
+  std::memcpy(static_cast<void*>(&to), view, PeerView::kContiguousBytes);
+  auto put = std::make_unique<Put>();
+  put->send = &send;
+  put->proc = to_proc;
+  if (!put->store.start(send.view_, to, to_proc, send.total_).ok()) {
+    static_cast<void>(take_detail());  // noted where it was refused
+    return false;
+  }
+  puts.push_back(std::move(put));
+  add_hook(&advance, nullptr);
+  polled.hold(true);
+  return true;
+}
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  puts.clear();
+  polled.hold(false);
+}
+
+}  // namespace device_put
+
+const Rendezvous kDevicePut{"device_put", device_put::probe, device_put::begin};
+
+}  // namespace hr::p2p

@@ -1,0 +1,23 @@
+// Device put: a message from pinned host memory to a GPU of the node. The receiver answers the announcement with its
+// view; the sender maps that memory and a copy engine stores the data there.
+//
+// Order: what the receiver's program has put on its default stream must be done before its buffer is written to; where
+// it is not, another protocol takes the message. Where the sender cannot map the memory, the data goes through the
+// transport. Progress: a hook polls the copies. Nothing here waits.
+// Owner: the table in device_put.cpp, until everything in it is complete. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+
+#include "p2p/engine.hpp"
+
+namespace hr::p2p::device_put {
+
+// True when the announcement of this view may say that its sender can store it.
+[[nodiscard]] bool serves(const layout::View& data) noexcept;
+// The receiver's answer; `view` holds a layout::cuda::PeerView. False: it cannot be mapped here.
+bool begin_send(int to_proc, Request& send, const std::byte* view);
+// Forgets everything; nothing is under way any more.
+void finalize();
+
+}  // namespace hr::p2p::device_put
