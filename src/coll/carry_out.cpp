@@ -100,8 +100,9 @@ const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
 }
 
 Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
-  const bool staged = buffers == Buffers::kPinned || (call.op != nullptr && !algorithm->devices);
-  if (staged && (on_device(call.send) || on_device(call.recv))) [[unlikely]]
+  const bool reduces_on_host =
+      call.op != nullptr && !algorithm->devices && (on_device(call.send) || on_device(call.recv));
+  if (reduces_on_host || buffers == Buffers::kPinned) [[unlikely]]
     return device::through_pinned(call, algorithm);
   return algorithm->run(call);
 }

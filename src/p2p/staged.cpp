@@ -5,6 +5,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "layout/cuda/chunk_copy.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/context.hpp"
@@ -86,6 +87,7 @@ Status begin(const Announcement& announced, Request& receive) {
   log::write(log::Level::kTrace, "staged in %s: packed by the %s, unpacked by the %s",
              (way & wire::kDeviceChunks) != 0 ? "device memory" : "shared memory", by_device.sender ? "device" : "CPU",
              by_device.receiver ? "device" : "CPU");
+  add(Statistic::cuda_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way,
                       mem::cuda::Context::place_of(receive.view_.where)};
   send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
