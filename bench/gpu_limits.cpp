@@ -45,7 +45,8 @@ class Limits {
 
   int run() {
     for (const bench::Exchange& each : exchanges_) {
-      add(each.put ? "two processes, put" : "two processes, get", each.bytes, each.times, each.bytes);
+      const char* const labels[] = {"two processes, get", "two processes, put", "two processes, pinned"};
+      add(labels[static_cast<int>(each.way)], each.bytes, each.times, each.bytes);
     }
     launches();
     pointer_query();
@@ -214,7 +215,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string why;
-  const std::vector<bench::Exchange> exchanges = bench::measure_exchanges({8, 4096, 1 << 20}, choice.samples, &why);
+  const std::vector<bench::Exchange> exchanges = bench::measure_exchanges({8, 4096, 65536, 1 << 20}, choice.samples, &why);
   if (!gpu::available()) {
     std::fprintf(stderr, "gpu_limits: no CUDA driver (libcuda.so.1) with a device here\n");
     return 3;

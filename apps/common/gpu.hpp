@@ -364,6 +364,11 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
   // A copy within the device may return before it is done.
   GPU_CALL(cuStreamSynchronize, kDefaultStream);
 }
+// Whole pages of host memory, for as long as the process lives.
+inline void pin(void* memory, std::size_t bytes) {
+  const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
+  GPU_CALL(cuMemHostRegister, memory, rounded, 3u /* portable, mapped for devices */);
+}
 inline IpcHandle ipc_handle(void* allocation) {
   IpcHandle handle;
   GPU_CALL(cuIpcGetMemHandle, &handle, detail::address_of(allocation));

@@ -32,34 +32,31 @@ void await(const std::atomic<int>& word, int value) {
   }
 }
 
+// How a message lies in pinned memory: in two rows at a distance, which copy engines move whatever their length (short
+// runs from host memory wait for the multiprocessors).
+std::size_t pitch_of(std::size_t bytes) { return bytes / 2 + 64; }
+
 class Process {
  public:
-  Process(Shared& shared, int side, std::size_t most) : shared_(shared), side_(side) {
+  Process(Shared& shared, std::byte* pinned, int side, std::size_t most)
+      : shared_(shared), pinned_(pinned), side_(side) {
     gpu::select(side);
     stream_ = gpu::create_stream(true);
     event_ = gpu::create_event();
     own_ = gpu::allocate(most);
+    gpu::pin(pinned, 2 * pitch_of(most));
     shared.sides[side].memory = gpu::ipc_handle(own_);
     meet();
     other_ = gpu::open_ipc(shared.sides[1 - side].memory);
   }
 
   // Side 0 writes down the times.
-  void ping_pong(std::size_t bytes, bool put, int laps) {
+  void ping_pong(std::size_t bytes, Way way, int laps) {
     mine().lap.store(0, std::memory_order_relaxed);
     meet();
     for (int lap = 1; lap <= laps; ++lap) {
       const double start = now_us();
-      for (int sender = 0; sender < 2; ++sender) {
-        if (put ? sender == side_ : sender != side_) {
-          if (!put) await(theirs().lap, lap);  // its data is there
-          move(bytes, put);
-          if (put) mine().lap.store(lap, std::memory_order_release);
-        } else {
-          if (!put) mine().lap.store(lap, std::memory_order_release);
-          if (put) await(theirs().lap, lap);
-        }
-      }
+      for (int sender = 0; sender < 2; ++sender) sender == side_ ? send(bytes, way, lap) : receive(bytes, way, lap);
       if (side_ == 0) shared_.times[lap - 1] = (now_us() - start) / 2;
     }
     meet();
@@ -72,14 +69,30 @@ class Process {
  private:
   Shared::Side& mine() { return shared_.sides[side_]; }
   Shared::Side& theirs() { return shared_.sides[1 - side_]; }
-  void move(std::size_t bytes, bool put) {
-    gpu::copy_async(put ? other_ : own_, put ? own_ : other_, bytes, stream_);
+  void send(std::size_t bytes, Way way, int lap) {
+    if (way == Way::kPut) copy(other_, bytes, own_, bytes, bytes);
+    if (way == Way::kPinned) copy(pinned_, pitch_of(bytes), own_, bytes / 2, bytes / 2);
+    mine().lap.store(lap, std::memory_order_release);
+  }
+  void receive(std::size_t bytes, Way way, int lap) {
+    await(theirs().lap, lap);
+    if (way == Way::kGet) copy(own_, bytes, other_, bytes, bytes);
+    if (way == Way::kPinned) copy(own_, bytes / 2, pinned_, pitch_of(bytes), bytes / 2);
+  }
+  // One row, or two where a row is half of it.
+  void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row) {
+    if (to_pitch == from_pitch) {
+      gpu::copy_async(to, from, row, stream_);
+    } else {
+      gpu::copy_pitched_async(to, to_pitch, from, from_pitch, row, 2, stream_);
+    }
     gpu::record(event_, stream_);
     while (!gpu::complete(event_)) {
     }
   }
 
   Shared& shared_;
+  std::byte* const pinned_;
   const int side_;
   int step_ = 0;
   gpu::Stream stream_;
@@ -109,20 +122,23 @@ bool ended_well(pid_t process) {
 
 std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why) {
   laps = std::clamp(laps, 1, kMostLaps);
-  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
+  constexpr std::size_t kPinnedAt = (sizeof(Shared) + 4095) / 4096 * 4096;
+  const std::size_t mapped = kPinnedAt + 2 * pitch_of(most) + 4096;
+  void* const memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int results[2] = {-1, -1};
   if (memory == MAP_FAILED || ::pipe(results) != 0) {
     *why = "no shared memory";
     return {};
   }
   Shared& shared = *static_cast<Shared*>(memory);
-  const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
+  std::byte* const pinned = static_cast<std::byte*>(memory) + kPinnedAt;
   const auto work = [&](int side) {
-    Process process(shared, side, most);
+    Process process(shared, pinned, side, most);
     for (const std::size_t bytes : sizes) {
-      for (const bool put : {false, true}) {
-        process.ping_pong(bytes, put, laps);
-        const Exchange found{bytes, put, summarise({shared.times, shared.times + laps}, true)};
+      for (const Way way : {Way::kGet, Way::kPut, Way::kPinned}) {
+        process.ping_pong(bytes, way, laps);
+        const Exchange found{bytes, way, summarise({shared.times, shared.times + laps}, true)};
         if (side == 0 && ::write(results[1], &found, sizeof found) != sizeof found) ::_exit(3);
         process.meet();  // before the times are overwritten
       }
@@ -138,7 +154,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
   std::vector<Exchange> exchanges;
   for (Exchange found; both && ::read(results[0], &found, sizeof found) == sizeof found;) exchanges.push_back(found);
   ::close(results[0]);
-  ::munmap(memory, sizeof(Shared));
+  ::munmap(memory, mapped);
   if (!both) *why = "two processes cannot map each other's memory";
   return exchanges;
 }

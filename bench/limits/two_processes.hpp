@@ -1,6 +1,6 @@
 // What two processes with a GPU each (or with one of both) do without MPI: one copies a message out of the other's
-// memory or into it, sees by polling that it has ended, and says so in shared memory. The limit of a message between
-// processes, which is later than a copy within one.
+// memory or into it, or both copy it by way of pinned memory that they share; sees by polling that the copy has ended,
+// and says so in shared memory. The limit of a message between processes, which is later than a copy within one.
 //
 // The processes are forked: call it before this one has touched CUDA. It waits for them.
 #pragma once
@@ -13,9 +13,11 @@
 
 namespace bench {
 
+enum class Way { kGet, kPut, kPinned };
+
 struct Exchange {
   std::size_t bytes = 0;
-  bool put = false;  // else got
+  Way way = Way::kGet;
   Statistics times;  // us, one way
 };
 

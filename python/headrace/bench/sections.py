@@ -83,7 +83,7 @@ def _latency(measured: Measured) -> list[Figure]:
         small = size <= 4096
         limit = measured.bare.microseconds("peer copy", 8 if small else size)
         # Both sides of such a message are processes: the quicker of the two ways without MPI.
-        between = [time for way in ("get", "put") if (time := measured.bare.microseconds(f"two processes, {way}", size))]
+        between = [time for way in ("get", "put", "pinned") if (time := measured.bare.microseconds(f"two processes, {way}", size))]
         figures.append(Figure("latency", f"one-way latency, {size_text(size)}", "us", values, limit,
                               f"peer copy of {size_text(8 if small else size)}", 1.25 if small else 1.2,
                               note=f"two processes without MPI {min(between):.3g} us" if between else ""))
