@@ -70,7 +70,9 @@ for program in "$build"/gpu_tests/unit_*; do
   HEADRACE_CUDA_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
-# Several ranks, sharing the devices of the machine round robin.
+# Several ranks, sharing the devices of the machine round robin, as if kernels of several processes ran at the same time:
+# what the tests expect. How it is without MPS comes after.
+export HEADRACE_CUDA_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
@@ -80,6 +82,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
+  [ "$name" = mpi_in_turns ] && continue
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
@@ -93,6 +96,21 @@ for program in "$build"/gpu_tests/mpi_*; do
       HEADRACE_CUDA_KERNELS=off ranks "${name}_copy_engine" 2 120 "$program" "${expect[@]}"
       ;;
   esac
+done
+unset HEADRACE_CUDA_TIME_SLICING
+
+# Ranks that share a device: in turns, unless MPS is at work.
+for count in 2 4; do
+  expect=any
+  if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" = 1 ]; then
+    expect=pinned
+    [ -n "${CUDA_MPS_PIPE_DIRECTORY:-}" ] && expect=direct
+  fi
+  ranks in_turns_$count $count 120 "$build/gpu_tests/mpi_in_turns" --expect $expect
+  ranks in_turns_exchange_$count $count 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500
+  ranks in_turns_collectives_$count $count 120 "$build/gpu_tests/mpi_random_collectives" --seed random
+  ranks in_turns_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either
+  ranks in_turns_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
 done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
