@@ -208,7 +208,11 @@ bool fits(const Call& call, const Blocks& blocks) {
 
 }  // namespace
 
-bool pinned_pays(const Call& call) noexcept { return longest(call) <= limit(call); }
+bool pinned_pays(const Call& call) noexcept {
+  // Whose blocks mostly have holes, and are moved by one kernel.
+  constexpr std::uint32_t kTyped = serves(Operation::kAlltoallw, Operation::kNeighborAlltoallw);
+  return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit(call);
+}
 
 bool fits_pinned(const Call& call) { return fits(call, call.send) && fits(call, call.recv); }
 
