@@ -1,6 +1,7 @@
 // What kind of memory an address is.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,7 @@ TEST_F(Classify, EveryKind) {
   for (const MemoryKind kind : test::kAllKinds) {
     SCOPED_TRACE(kind);
     DeviceMemory memory(100000, kind);
+    if (kind == MemoryKind::kManaged) std::memset(memory.get(), 1, memory.size());  // the host touches it
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{99999}}) {
       const Location location = where(memory.bytes() + offset);
       switch (kind) {
@@ -42,6 +44,7 @@ TEST_F(Classify, EveryKind) {
           break;
         case MemoryKind::kManaged:
           EXPECT_EQ(location.kind, Kind::kManaged);
+          EXPECT_TRUE(location.managed);
           break;
         default: {
           EXPECT_EQ(location.kind, Kind::kDevice);
@@ -57,6 +60,34 @@ TEST_F(Classify, EveryKind) {
       EXPECT_EQ(location.is_device(), !memory.cpu_accessible());
     }
   }
+}
+
+TEST_F(Classify, ManagedMemoryIsWhereItWasTouchedLast) {
+  DeviceMemory memory(200000, MemoryKind::kManaged);
+  auto* const bytes = static_cast<unsigned char*>(memory.get());
+  for (int round = 0; round < 3; ++round) {
+    std::memset(bytes, round, memory.size());
+    EXPECT_EQ(where(bytes).kind, Kind::kManaged);
+    gpu::fill(bytes, static_cast<unsigned char>(round + 7), memory.size());
+    gpu::synchronize();
+    EXPECT_EQ(where(bytes).kind, Kind::kDevice);
+    EXPECT_TRUE(where(bytes).managed);
+    EXPECT_EQ(bytes[100000], round + 7);  // which brings it back
+    EXPECT_EQ(where(bytes + 100000).kind, Kind::kManaged);
+  }
+}
+
+// Of a long buffer the middle counts.
+TEST_F(Classify, ManagedMemoryTouchedByBoth) {
+  const std::size_t size = std::size_t{8} << 20;
+  DeviceMemory memory(size, MemoryKind::kManaged);
+  gpu::fill(memory.get(), 7, size);
+  gpu::synchronize();
+  *static_cast<unsigned char*>(memory.get()) = 1;
+  Location location;
+  ASSERT_TRUE(classify(memory.get(), &location, size).ok()) << take_detail();
+  EXPECT_EQ(location.kind, Kind::kDevice);
+  EXPECT_EQ(where(memory.get()).kind, Kind::kManaged);
 }
 
 TEST_F(Classify, PoolAndVmmHaveNoContext) {
