@@ -215,7 +215,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string why;
-  const std::vector<bench::Exchange> exchanges = bench::measure_exchanges({8, 4096, 65536, 1 << 20}, choice.samples, &why);
+  const std::vector<bench::Exchange> exchanges =
+      bench::measure_exchanges({8, 4096, 65536, 1 << 20}, choice.samples, &why);
   if (!gpu::available()) {
     std::fprintf(stderr, "gpu_limits: no CUDA driver (libcuda.so.1) with a device here\n");
     return 3;

@@ -11,11 +11,11 @@ namespace bench {
 
 enum class MemoryKind {
   kHost,
-  kCuda,     // cuMemAlloc
-  kManaged,  // cuMemAllocManaged, touched by the GPU
-  kPool,     // cuMemAllocAsync
-  kVmm,      // cuMemCreate, several chunks behind one range of addresses
-  kPinned,   // cuMemHostAlloc
+  kCuda,          // cuMemAlloc
+  kManaged,       // cuMemAllocManaged, touched by the GPU
+  kPool,          // cuMemAllocAsync
+  kVmm,           // cuMemCreate, several chunks behind one range of addresses
+  kPinned,        // cuMemHostAlloc
   kManagedOnHost  // cuMemAllocManaged, touched by the CPU
 };
 inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool, vmm, pinned or managed-on-host";

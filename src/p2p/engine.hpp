@@ -31,7 +31,7 @@ struct Peer {
   std::size_t eager_bytes = 0;
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 before the first message
   int proc = -1;
-  bool busy = false;  // in Engine::busy
+  bool busy = false;           // in Engine::busy
   bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
   std::uint64_t place = 0;     // of the device that its last staged message went to; 0: none
   // Its memory has been read; it may be written, as far as we know (shared_copy.cpp).

@@ -31,8 +31,8 @@ struct Announcement {
 
 inline constexpr double kCannot = std::numeric_limits<double>::infinity();
 
-// Of a message between two processes that run on one GPU in turns (docs/adr/0020-one-gpu-in-turns.md): until the GPU has
-// switched to a process that has work for its multiprocessors; a copy within the GPU; two copies by copy engines.
+// Of a message between two processes that run on one GPU in turns (docs/adr/0020-one-gpu-in-turns.md): until the GPU
+// has switched to a process that has work for its multiprocessors; a copy within the GPU; two copies by copy engines.
 inline constexpr double kSwitchSeconds = 150e-6;
 inline constexpr double kDeviceBytesPerSecond = 1.4e12;
 inline constexpr double kPinnedSeconds = 18e-6;

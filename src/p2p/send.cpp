@@ -65,8 +65,8 @@ struct DeviceRts {
 };
 
 Status offer_device_data(Peer& peer, Request& send) {
-  DeviceRts message{
-      {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)}, {}};
+  DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)},
+                    {}};
   peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
   // What is staged anyway need not be described.
@@ -76,8 +76,8 @@ Status offer_device_data(Peer& peer, Request& send) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
   }
-  if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable &&
-      fetched && staged::offer_chunks(peer, send.view_, &message.chunks)) {
+  if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable && fetched &&
+      staged::offer_chunks(peer, send.view_, &message.chunks)) {
     message.rts.flags |= wire::kChunks;
     bytes += sizeof message.chunks;
   }

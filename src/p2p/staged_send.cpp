@@ -119,9 +119,9 @@ bool start_part(Outgoing& message) {
     part.offset = offset;
     part.bytes = bytes;
     part.rows = rows;
-    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk),
-                            rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun,
-                            message.proc);
+    status =
+        part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk),
+                       rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun, message.proc);
     if (!status.ok()) message.parts.pop_back();
   }
   if (!status.ok()) {

@@ -31,7 +31,10 @@ struct Counts {
 class Ring {
  public:
   Ring(const check::Environment& mpi, Counts& counts)
-      : rank_(mpi.rank), next_((mpi.rank + 1) % mpi.size), before_((mpi.rank + mpi.size - 1) % mpi.size), counts_(counts) {}
+      : rank_(mpi.rank),
+        next_((mpi.rank + 1) % mpi.size),
+        before_((mpi.rank + mpi.size - 1) % mpi.size),
+        counts_(counts) {}
 
   // Everybody sends to the next one; how many of the messages received here were staged.
   unsigned long long shift(std::size_t bytes, MemoryKind send_kind, MemoryKind receive_kind, bool device_touches) {
@@ -45,8 +48,9 @@ class Ring {
                           static_cast<int>(bytes), MPI_BYTE, before_, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     const unsigned long long staged = counts_.staged.take();
     if (to.read() != framed(bytes, before_)) {
-      check::fail(__FILE__, __LINE__, std::to_string(bytes) + " bytes from " + hr::test::name_of(send_kind) + " to " +
-                                          hr::test::name_of(receive_kind) + " memory are wrong");
+      check::fail(__FILE__, __LINE__,
+                  std::to_string(bytes) + " bytes from " + hr::test::name_of(send_kind) + " to " +
+                      hr::test::name_of(receive_kind) + " memory are wrong");
     }
     return staged;
   }
@@ -136,7 +140,8 @@ class Collectives {
     Buffer send(bytes(stride * size_), MemoryKind::kDevice), receive(bytes(stride * size_), MemoryKind::kDevice);
     std::vector<int> values(static_cast<std::size_t>(stride * size_), -2);
     for (int to = 0; to < size_; ++to) {
-      for (int i = 0; i < each; ++i) values[static_cast<std::size_t>((size_ - 1 - to) * stride + i)] = value(rank_ + to, i);
+      for (int i = 0; i < each; ++i)
+        values[static_cast<std::size_t>((size_ - 1 - to) * stride + i)] = value(rank_ + to, i);
     }
     filled(send, values);
     filled(receive, std::vector<int>(values.size(), -1));

@@ -49,7 +49,7 @@ struct Offer {
   std::uint32_t piece_count;
   std::uint32_t reserved;
   std::uint64_t place;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: nowhere
-  Buffer send;  // in place: as recv
+  Buffer send;          // in place: as recv
   Buffer recv;
   mem::cuda::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];

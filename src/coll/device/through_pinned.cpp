@@ -186,9 +186,8 @@ bool ends_in_recv(const Call& call) noexcept { return call.operation != Operatio
 
 // Bytes of the longest buffer of the operation, as all members know them; 0: they do not.
 std::size_t longest(const Call& call) noexcept {
-  constexpr std::uint32_t kOfBlocks =
-      serves(Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAllgatherv,
-             Operation::kAlltoall);
+  constexpr std::uint32_t kOfBlocks = serves(Operation::kGather, Operation::kScatter, Operation::kAllgather,
+                                             Operation::kAllgatherv, Operation::kAlltoall);
   const bool blocks = (kOfBlocks & serves(call.operation)) != 0;
   return blocks ? call.bytes * static_cast<std::size_t>(call.size()) : call.bytes;
 }

@@ -1,6 +1,7 @@
 // Through pinned memory: a collective of device buffers that runs on copies of them in host memory, which copy engines
 // bring there and back. Where processes share a GPU in turns this takes two copies, and work for the multiprocessors of
-// each process a switch of the GPU (docs/adr/0020-one-gpu-in-turns.md). Reductions that no kernel does go this way, too.
+// each process a switch of the GPU (docs/adr/0020-one-gpu-in-turns.md). Reductions that no kernel does go this way,
+// too.
 //
 // Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
 #pragma once

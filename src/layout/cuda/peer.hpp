@@ -45,8 +45,8 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped or, for
-  // derived types, this library has no kernels.
+  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be
+  // mapped or, for derived types, this library has no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
   // Starts moving the first `bytes` packed bytes of what was prepared; does not wait.
   Status start(const View& to, std::size_t bytes);

@@ -39,8 +39,8 @@ class Context {
   [[nodiscard]] int device() const noexcept { return device_; }
   // The slot of the machine that the device is in: the same number in every process, whatever devices each sees.
   [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
-  // The device as other processes are told of it: its slot, and whether processes run on it in turns (time slicing: they
-  // do, unless MPS is at work). Never 0.
+  // The device as other processes are told of it: its slot, and whether processes run on it in turns (time slicing:
+  // they do, unless MPS is at work). Never 0.
   [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (takes_turns_ ? kTakesTurns : 0); }
   // Two processes at these places are on one device and run on it in turns. 0: no device.
   [[nodiscard]] static bool in_turns(std::uint64_t one, std::uint64_t other) noexcept {

@@ -118,9 +118,8 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
   if (from_context == nullptr || from_context == to_context) {
     return copy_within(*to_context, to, to_where, from, from_where, bytes);
   }
-  return copy_between(*to_context, *from_context, device_address(to),
-                      to_where.context == nullptr || to_where.managed, device_address(from),
-                      from_where.context == nullptr || from_where.managed, bytes);
+  return copy_between(*to_context, *from_context, device_address(to), to_where.context == nullptr || to_where.managed,
+                      device_address(from), from_where.context == nullptr || from_where.managed, bytes);
 }
 
 }  // namespace hr::mem
