@@ -221,6 +221,7 @@ void Backoff::pause_longer() {
     spin_pause();
     return LibraryLock::yield();
   }
+  add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
   const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks);
