@@ -25,8 +25,8 @@ class SharedFile {
   // Makes a file of `bytes` bytes of which the first `reserved` have memory, and maps it. Errors of all three:
   // MPI_ERR_OTHER that names the file, the size wanted, the cause and the remedies; nothing is left behind.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // The same, but without a name in the directory, so that nothing is left however this process ends: others attach() to
-  // the name that leads to its descriptor, for as long as it holds it. With a name where the directory's file system
+  // The same, but without a name in the directory, so that nothing is left however this process ends: others attach()
+  // to the name that leads to its descriptor, for as long as it holds it. With a name where the directory's file system
   // cannot do without, or where others might not be let in that way.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
   // Maps the file that another process made.

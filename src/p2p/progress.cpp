@@ -56,8 +56,8 @@ bool run_hooks() {
 }
 
 // Pacing of a waiting rank. With a core of its own it polls for milliseconds, and looks now and then whether the core
-// still is its own; where others wait for the core it gives way almost at once, since the message it waits for needs the
-// core to be made.
+// still is its own; where others wait for the core it gives way almost at once, since the message it waits for needs
+// the core to be made.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // who writes the word that is waited for may be waiting for this core
 // Longer than it takes to wake a sleeper: else two that exchange would put each other to sleep again and again.

@@ -1,6 +1,6 @@
-// Who waits in a loop of calls that only ask, or in a thread, gives its core to who has what it waits for. All ranks are
-// on one core here, whatever the machine has: as many turns as there are take seconds where each lasts until the system
-// takes the core from who asks, and the number of calls in vain tells which it was.
+// Who waits in a loop of calls that only ask, or in a thread, gives its core to who has what it waits for. All ranks
+// are on one core here, whatever the machine has: as many turns as there are take seconds where each lasts until the
+// system takes the core from who asks, and the number of calls in vain tells which it was.
 //
 //   mpi_giving_way test | testany | testall | testsome | status | iprobe | improbe | threads | overlap
 #include <mpi.h>

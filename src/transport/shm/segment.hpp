@@ -3,9 +3,9 @@
 //
 // The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
-// The lowest rank of the node creates it, without a name wherever it can, so that no death of a process leaves it behind;
-// the others open it through the creator's descriptor, and the creator keeps that until all have it (settle()). Where it
-// needs a name the last one to attach unlinks it. Owner: the shm transport. Threads: library lock.
+// The lowest rank of the node creates it, without a name wherever it can, so that no death of a process leaves it
+// behind; the others open it through the creator's descriptor, and the creator keeps that until all have it (settle()).
+// Where it needs a name the last one to attach unlinks it. Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
