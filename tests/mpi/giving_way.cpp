@@ -2,12 +2,17 @@
 // are on one core here, whatever the machine has: as many turns as there are take seconds where each lasts until the
 // system takes the core from who asks, and the number of calls in vain tells which it was.
 //
-//   mpi_giving_way test | testany | testall | testsome | status | iprobe | improbe | threads | overlap
+//   mpi_giving_way test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load
 #include <mpi.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -168,17 +173,58 @@ void overlap(const check::Environment& mpi) {
   CHECK_EQ(value, mpi.rank);
 }
 
+// Another program on this core, for as long as this exists and this process lives.
+class Load {
+ public:
+  Load() : process_(::fork()) {
+    if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const volatile bool computes = true;
+    while (computes) {
+    }
+  }
+  ~Load() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  pid_t process_;
+};
+
+// Waits sleep beside a load, and do not go on giving it the core.
+void beside_load(const check::Environment& mpi) {
+  const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
+  const check::Statistic slept("HEADRACE_WAITS_SLEPT");
+  const int to = (mpi.rank + 1) % mpi.size;
+  const int from = (mpi.rank + mpi.size - 1) % mpi.size;
+  for (int turn = 0; turn < 4 * kTurns; ++turn) {
+    int value = -1;
+    if (mpi.rank == 0) CHECK_OK(MPI_Send(&turn, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_EQ(value, turn);
+    if (mpi.rank != 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+  }
+  CHECK(slept.value() > yielded.value());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   share_one_core();
   const std::string how = argc > 1 ? argv[1] : "";
+  std::optional<Load> load;
+  if (how == "load") load.emplace();
   const check::Environment mpi(&argc, &argv, 2, how == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   if (how == "threads") {
     threads(mpi);
   } else if (how == "overlap") {
     overlap(mpi);
+  } else if (how == "load") {
+    beside_load(mpi);
   } else {
     asking(mpi, how);
   }
