@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -9,6 +10,32 @@
 #include <cstring>
 
 namespace hr {
+namespace {
+
+// What a link below /proc leads to; empty where it cannot be read.
+std::string target_of(const std::string& link) {
+  char text[64];
+  const ssize_t length = ::readlink(link.c_str(), text, sizeof text);
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+}
+
+// Of that kind ("pid", "user"), this process has the namespace that the launcher has, or the machine's own where the
+// launcher, another user's, does not show its. So have, in all likelihood, the other processes that it started.
+bool in_launchers(const char* kind, const char* machines) {
+  const std::string own = target_of(std::string("/proc/self/ns/") + kind);
+  const std::string parents = target_of("/proc/" + std::to_string(::getppid()) + "/ns/" + kind);
+  return !own.empty() && own == (parents.empty() ? std::string(machines) : parents);
+}
+
+// The processes that were started with this one may open what it has open: they see it under its number, and have the
+// rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
+bool opens_for_siblings() {
+  static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
+                            in_launchers("user", "user:[4026531837]");
+  return opens;
+}
+
+}  // namespace
 
 SharedFile::~SharedFile() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
@@ -44,12 +71,40 @@ Status SharedFile::map() {
 
 Status SharedFile::create(const std::string& path, std::size_t bytes, std::size_t reserved) {
   HR_TRY(open(path, O_CREAT | O_EXCL, "create", bytes));
+  return fill(reserved);
+}
+
+Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved) {
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  if (opens_for_siblings()) file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file_ < 0) return create(path, bytes, reserved);
+  path_ = path;
+  bytes_ = bytes;
+  hidden_ = true;
+  return fill(reserved);
+}
+
+Status SharedFile::fill(std::size_t reserved) {
   Status status = kOk;
-  if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) status = error("size", bytes, errno);
+  if (::ftruncate(file_, static_cast<off_t>(bytes_)) != 0) status = error("size", bytes_, errno);
   if (status.ok()) status = reserve(0, reserved);
   if (status.ok()) status = map();
   if (!status.ok()) unlink();
   return status;
+}
+
+std::string SharedFile::name() const { return hidden_ ? name_of(::getpid(), file_) : path_; }
+
+std::string SharedFile::name_of(std::int64_t process, int descriptor) {
+  return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+}
+
+Status SharedFile::give_name() {
+  if (!hidden_) return kOk;
+  if (::linkat(AT_FDCWD, name().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return error("name", bytes_, errno);
+  hidden_ = false;
+  return kOk;
 }
 
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
@@ -68,6 +123,8 @@ void SharedFile::map_pages() const noexcept {
 #endif
 }
 
-void SharedFile::unlink() noexcept { ::unlink(path_.c_str()); }
+void SharedFile::unlink() noexcept {
+  if (!hidden_) ::unlink(path_.c_str());
+}
 
 }  // namespace hr

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/status.hpp"
@@ -24,8 +25,19 @@ class SharedFile {
   // Makes a file of `bytes` bytes of which the first `reserved` have memory, and maps it. Errors of all three:
   // MPI_ERR_OTHER that names the file, the size wanted, the cause and the remedies; nothing is left behind.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
+  // The same, but without a name in the directory, so that nothing is left however this process ends: others attach()
+  // to the name that leads to its descriptor, for as long as it holds it. With a name where the directory's file system
+  // cannot do without, or where others might not be let in that way.
+  Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
+  // What others attach() to; of a hidden file also name_of() its maker and its descriptor().
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
+  [[nodiscard]] bool hidden() const noexcept { return hidden_; }
+  [[nodiscard]] int descriptor() const noexcept { return file_; }
+  // Gives a hidden file the name that it was made for.
+  Status give_name();
   // Gives a range memory: that there is none is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
   // Maps every page of it now, all at once, where the system can do that: no later access waits for one.
@@ -38,11 +50,13 @@ class SharedFile {
 
  private:
   Status open(const std::string& path, int flags, const char* what, std::size_t bytes);
+  Status fill(std::size_t reserved);
   Status map();
   Status error(const char* what, std::size_t wanted, int code) const;
 
   const char* remedy_;
   std::string path_;
+  bool hidden_ = false;
   int file_ = -1;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

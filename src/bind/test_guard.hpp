@@ -1,9 +1,10 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
 // their siblings; `tests` in api/functions/).
 //
-// Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress. With one, such a
-// call does not wait for the lock before there is something to report: whether a request is complete is asked without
-// it (p2p/request.hpp), and the thread makes progress meanwhile. Where the thread has made no round since the last such
+// Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress, with a pause
+// where many such calls in close succession have found nothing (p2p/progress.hpp, Asking). With one, such a call does
+// not wait for the lock before there is something to report: whether a request is complete is asked without it
+// (p2p/request.hpp), and the thread makes progress meanwhile. Where the thread has made no round since the last such
 // call, it is asleep, busy, or has no core: the call looks itself, if it gets the lock soon, as far as that is short
 // (p2p/progress.hpp). What is complete is reported, even if the lock must be waited for.
 //
@@ -36,7 +37,7 @@ class TestGuard {
   template <class Known>
   void look_unless(Known&& known) {
     if (!watched_) [[likely]] {
-      p2p::poll();
+      p2p::poll_asking(known);
     } else if (!known()) {
       look_beside_thread();
     }

@@ -67,6 +67,7 @@ Status init() {
   }
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
+  count_cores();
   set_pace();
   return kOk;
 }

@@ -1,14 +1,18 @@
 #include "p2p/progress.hpp"
 
-#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "base/statistics.hpp"
+#include "p2p/contention.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/shared_copy.hpp"
+#include "topo/neighbourhood.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -51,11 +55,15 @@ bool run_hooks() {
   return moved;
 }
 
-// Pacing of a waiting rank. With a core of its own it polls for milliseconds; where ranks outnumber cores it gives way
-// almost at once, since the message it waits for needs the core to be made.
-constexpr unsigned kSpinAlone = 20000;
+// Pacing of a waiting rank. With a core of its own it polls for milliseconds, and looks now and then whether the core
+// still is its own; where others wait for the core it gives way almost at once, since the message it waits for needs
+// the core to be made.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // who writes the word that is waited for may be waiting for this core
+// Longer than it takes to wake a sleeper: else two that exchange would put each other to sleep again and again.
+constexpr unsigned kSpinBesideLoad = 1500;
+constexpr unsigned kLookEvery = 512;
+constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kYieldsAlone = 20000;
 constexpr unsigned kYieldsShared = 40;
 constexpr unsigned kLooksAlone = 1000;
@@ -63,6 +71,41 @@ constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
+// Calls that ask. What lies between two of them is hardly any time, if it is no more than this on average.
+constexpr double kClosely = 2e-6;
+constexpr unsigned kAsksShared = 20;
+constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
+constexpr unsigned kAsksBesideLoad = 1024;
+constexpr unsigned kAsksAlone = 1024;
+// The program may be waiting for something else as well.
+constexpr double kSleepAsking = 100e-6;
+
+int waiting_threads = 0;
+int own_cores = 1;  // this process's share of the node's, as far as it may use them
+
+// Others that wait want this core: by their number, or because they have been met.
+bool is_shared() noexcept {
+  return more_processes_than_cores() || waiting_threads > own_cores || contention::known() == contention::Kind::kWaiters;
+}
+bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
+
+// Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
+bool may_sleep() noexcept {
+  const Engine* state = engine();
+  return state != nullptr && state->sleeper != nullptr && state->busy.empty() && polled_waits == 0;
+}
+
+void sleep_for(double seconds) {
+  transport::Transport* sleeper = engine()->sleeper;
+  const auto armed = sleeper->arm();
+  if (!armed) return LibraryLock::yield();
+  add(Statistic::waits_slept);
+  ++sleeping_waits;
+  const int depth = LibraryLock::suspend();
+  sleeper->sleep(*armed, seconds);
+  LibraryLock::resume(depth);
+  --sleeping_waits;
+}
 
 }  // namespace
 
@@ -79,6 +122,9 @@ bool poll() {
   }
   if (!hooks.empty()) [[unlikely]]
     moved |= run_hooks();
+  // What came may be for a thread that sleeps.
+  if (moved && sleeping_waits != 0) [[unlikely]]
+    wake_waiting();
   return moved;
 }
 
@@ -93,7 +139,7 @@ void deliver_beside_thread() {
 
 void poll_briefly() {
   if (!progress_thread::is_watching()) {
-    poll();
+    poll_asking([] { return false; });
     return;
   }
   static_cast<void>(progress_thread::take_round());  // counts the call
@@ -140,31 +186,75 @@ bool more_processes_than_cores() noexcept {
 unsigned looks_before_progress() noexcept { return more_processes_than_cores() ? kLooksShared : kLooksAlone; }
 
 void set_pace() noexcept {
-  const unsigned spins_shared = polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
   const auto chosen = static_cast<unsigned>(knobs().spin_rounds);
-  spin_rounds = chosen != 0 ? chosen : more_processes_than_cores() ? spins_shared : kSpinAlone;
+  const bool shared = is_shared();
+  const bool loaded = is_loaded();
+  const unsigned spins_shared = polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
+  spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
+  Asking::patience = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
+}
+
+void count_cores() noexcept {
+  const auto online = std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1);
+  const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
+  const int allowed = static_cast<int>(topo::allowed_cpus().size());
+  own_cores = allowed == 0 ? share : std::min(share, allowed);
+}
+
+void Backoff::begin_thread() noexcept {
+  counted_ = true;
+  ++waiting_threads;
+  set_pace();
+}
+
+void Backoff::end_thread() noexcept {
+  --waiting_threads;
+  set_pace();
 }
 
 void Backoff::pause_longer() {
-  const Engine* state = engine();
-  const unsigned yields = more_processes_than_cores() ? kYieldsShared : kYieldsAlone;
-  // Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
-  const bool may_sleep = state != nullptr && state->sleeper != nullptr && state->busy.empty() && polled_waits == 0;
-  if (rounds_ < spin_rounds + yields || !may_sleep) {
-    const int depth = LibraryLock::suspend();
-    ::sched_yield();
-    LibraryLock::resume(depth);
-    return;
+  const bool shared = is_shared();
+  const bool loaded = is_loaded();
+  const unsigned past = rounds_ - spin_rounds;
+  const unsigned spins = shared || loaded || knobs().spin_rounds != 0 ? 0 : kSpinAlone;
+  if (past < spins && past % kLookEvery != 0) {
+    spin_pause();
+    return LibraryLock::yield();
   }
-  const double seconds = LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks;
-  transport::Transport* sleeper = state->sleeper;
-  const auto armed = sleeper->arm();
-  if (!armed) return LibraryLock::yield();
-  ++sleeping_waits;
-  const int depth = LibraryLock::suspend();
-  sleeper->sleep(*armed, seconds);
-  LibraryLock::resume(depth);
-  --sleeping_waits;
+  add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
+  const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
+  if (past >= spins + yields && may_sleep()) {
+    sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks);
+  } else if (loaded) {
+    contention::nap();
+  } else {
+    contention::give_core();
+    // One of us is on this core, though there may be others: who is woken is given an idle one.
+    const bool met = !shared && contention::known() == contention::Kind::kWaiters;
+    if (met && may_sleep()) sleep_for(kSleepWithHooks);
+  }
+  set_pace();
+}
+
+bool Asking::pause() {
+  const double now = now_seconds();
+  const bool closely = now - since_ < kClosely * patience;
+  in_vain_ = 0;
+  since_ = now;
+  pauses_ = closely ? pauses_ + 1 : 0;
+  if (!closely) return false;
+  const bool loaded = is_loaded();
+  if ((loaded || (is_shared() && pauses_ > kYieldsShared)) && may_sleep()) {
+    sleep_for(kSleepAsking);
+  } else if (loaded) {
+    contention::nap();
+  } else {
+    contention::give_core();
+  }
+  set_pace();
+  if (patience == kAsksShared) in_vain_ = kAsksShared - kAsksOnceShared;
+  since_ = now_seconds();
+  return true;
 }
 
 }  // namespace hr::p2p

@@ -1,7 +1,10 @@
 // Progress and waiting.
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
-// device events). wait_until() spins, then yields, then sleeps on the doorbell (design section 7).
+// device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does which depends on who
+// else wants the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps soon), or
+// nobody (docs/adr/0018-giving-way.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced alike,
+// once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
 // (shared_copy.hpp). So whoever calls poll() has nothing half done, and looks again at everything that it knew before.
@@ -18,7 +21,7 @@ namespace hr::p2p {
 bool poll();
 
 // For probes, which only ask whether something is there: deliver_beside_thread() where a progress thread
-// watches, whether or not it has made a round for them; else poll().
+// watches, whether or not it has made a round for them; else poll_asking().
 void poll_briefly();
 // Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
 // leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time.
@@ -64,12 +67,24 @@ class PolledWait {
 
 // Rounds that a waiting loop spins before pause_longer() decides; kept by progress.cpp.
 inline unsigned spin_rounds = 0;
-// Called once the engine is there.
 void set_pace() noexcept;
+// Called once the engine is there, before set_pace().
+void count_cores() noexcept;
 
 // Paces one waiting loop: call after each fruitless round.
 class Backoff {
  public:
+  Backoff() {
+    if (LibraryLock::enabled()) [[unlikely]]
+      begin_thread();
+  }
+  ~Backoff() {
+    if (counted_) [[unlikely]]
+      end_thread();
+  }
+  Backoff(const Backoff&) = delete;
+  Backoff& operator=(const Backoff&) = delete;
+
   // After a round of progress; `moved` restarts the spinning.
   void pause(bool moved) {
     if (moved) {
@@ -87,14 +102,49 @@ class Backoff {
   static constexpr unsigned kClose = 64;
   // Lets others in itself, and not before it is armed: they may take the message that the caller waits for.
   void pause_longer();
+  // Threads that wait are counted: more of them than this process has cores take turns.
+  void begin_thread() noexcept;
+  void end_thread() noexcept;
 
   unsigned rounds_ = 0;
+  bool counted_ = false;
 };
 
 template <class Condition>
 void wait_until(Condition&& condition) {
+  if (condition()) return;
   Backoff backoff;
-  while (!condition()) backoff.pause(poll());
+  do backoff.pause(poll());
+  while (!condition());
+}
+
+// Calls of the program that ask in a loop, and the pauses between them. Only what asks in close succession waits for
+// what it asks for: a program that computes in between is never held up. Owner: process-wide. Threads: library lock.
+class Asking {
+ public:
+  static void found() noexcept { in_vain_ = pauses_ = 0; }
+  // True when it is time to pause.
+  [[nodiscard]] static bool in_vain() noexcept { return ++in_vain_ >= patience; }
+  // Whether it has paused: other threads were let in, and messages may have come.
+  static bool pause();
+
+  // Kept by set_pace(): so many calls in vain come between two pauses.
+  static inline unsigned patience = ~0U;
+
+ private:
+  static inline unsigned in_vain_ = 0;
+  static inline unsigned pauses_ = 0;  // in a row
+  static inline double since_ = 0;
+};
+
+// The round of a call that asks for something. known(): whether there is an answer.
+template <class Known>
+void poll_asking(Known&& known) {
+  if (poll()) {
+    Asking::found();
+  } else if (Asking::in_vain() && !known() && Asking::pause()) {
+    poll();
+  }
 }
 
 }  // namespace hr::p2p

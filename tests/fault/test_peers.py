@@ -33,6 +33,15 @@ int main(int argc, char** argv) {
 """
 
 
+EARLY_EXIT = os.environ.get("HR_EARLY_EXIT", "")
+
+
+def files_of_foreign_jobs() -> set[str]:
+    """Those of jobs that another launcher named."""
+    return {file.name for file in Path("/dev/shm").glob("headrace.*") if not file.name.startswith("headrace.headrace_")
+            and not file.name.startswith("headrace.unit")}
+
+
 def peers_files() -> set[Path]:
     return set(Path("/dev/shm").glob("mpich_shm_*"))
 
@@ -64,6 +73,16 @@ class Mpich(LaunchTest):
     def test_its_launcher_hears_our_abort(self):
         result = run("-n", "2", PROBE, "init", "fence", "abort=7@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))
         self.assertEqual(result.returncode, 7, result.stderr)
+
+    def test_no_file_is_left_in_whatever_order_ranks_leave(self):
+        """Its launcher kills the others when one leaves without MPI_Finalize, wherever they are, and removes nothing."""
+        before = files_of_foreign_jobs()
+        for way in ("exit", "fail", "kill", "late"):
+            for ranks in (["0"], ["3"], ["1", "2"], ["0", "1", "2", "3"]):
+                for _ in range(3):
+                    run("-n", "4", EARLY_EXIT, way, *ranks, launcher=str(PEERS / "bin/mpiexec.hydra"))
+                    new = files_of_foreign_jobs() - before
+                    self.assertFalse(new, f"{way} of {ranks} leaves files")
 
     def test_our_launcher_starts_its_ranks(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,7 @@
 #include "coll/shared/area.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -20,6 +22,12 @@ namespace {
 
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
 constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
+// Told to the other members: how to open the file.
+struct Place {
+  std::uint64_t number = kNoFile;  // or that there is none
+  std::int64_t process = -1;       // whose descriptor leads to it; else it has a name
+  std::int64_t descriptor = -1;
+};
 // What the members agree upon.
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kCrowded = 2;
@@ -141,20 +149,26 @@ Task Area::open(Sharing part) {
   const std::span<const int> procs = comm_.local_->procs();
   const comm::Members members{procs.data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
                               tag_ + static_cast<int>(part)};
-  std::uint64_t number = kNoFile;
+  Place place;
   if (rank_ == 0) {
-    number = files_made++;
-    if (!opened(file.create(path_of(procs[0], number), bytes, bytes))) number = kNoFile;
+    const std::uint64_t number = files_made++;
+    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) place.number = number;
+    if (file.hidden()) place.process = ::getpid(), place.descriptor = file.descriptor();
   }
-  Task telling = comm::broadcast(members, 0, &number, sizeof number);
+  Task telling = comm::broadcast(members, 0, &place, sizeof place);
   HR_CO_TRY(co_await telling);
-  bool open = number != kNoFile;
-  if (rank_ != 0 && open) open = opened(file.attach(path_of(procs[0], number), bytes));
+  bool open = place.number != kNoFile;
+  if (rank_ != 0 && open) {
+    const bool hidden = place.process >= 0;
+    open = opened(file.attach(hidden ? SharedFile::name_of(place.process, static_cast<int>(place.descriptor))
+                                     : path_of(procs[0], place.number),
+                              bytes));
+  }
   if (open && part == Sharing::kCells) tell_place(reinterpret_cast<Block*>(file.data()));
   std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
-  if (rank_ == 0 && number != kNoFile) file.unlink();
+  if (rank_ == 0 && place.number != kNoFile) file.unlink();
   if ((facts & kOpen) == 0) {
     sharing_ = part == Sharing::kCells ? Sharing::kNone : Sharing::kCells;
   } else if (part == Sharing::kCells) {

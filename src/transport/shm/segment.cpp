@@ -1,8 +1,11 @@
 #include "transport/shm/segment.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/cache_lines.hpp"
+#include "base/clock.hpp"
 
 namespace hr::transport::shm {
 namespace {
@@ -10,6 +13,10 @@ namespace {
 constexpr std::size_t kPage = 4096;
 // Shared words of one process: long receives that wait for a last part of their sender.
 constexpr std::size_t kWords = 64;
+
+// A process that was started with the others attaches within that time, or something holds it up.
+constexpr double kSettleSeconds = 1;
+constexpr unsigned kSettlePauseMicroseconds = 100;
 
 // First bytes of the file.
 struct Head {
@@ -31,7 +38,7 @@ void Segment::lay_out(const Sizes& sizes) {
 
 Status Segment::create(const std::string& path, const Sizes& sizes) {
   lay_out(sizes);
-  HR_TRY(file_.create(path, bytes_, control_bytes_));
+  HR_TRY(file_.create_hidden(path, bytes_, control_bytes_));
   count_attached();
   return kOk;
 }
@@ -44,8 +51,26 @@ Status Segment::attach(const std::string& path, const Sizes& sizes) {
 }
 
 void Segment::count_attached() {
-  auto* head = reinterpret_cast<Head*>(file_.data());
-  if (head->attached.fetch_add(1) + 1 == static_cast<std::uint32_t>(sizes_.processes)) file_.unlink();
+  reinterpret_cast<Head*>(file_.data())->attached.fetch_add(1);
+  if (all_attached()) file_.unlink();
+}
+
+bool Segment::all_attached() const noexcept {
+  return reinterpret_cast<const Head*>(file_.data())->attached.load() == static_cast<std::uint32_t>(sizes_.processes);
+}
+
+void Segment::settle() noexcept {
+  if (!file_.hidden()) return;
+  const double deadline = now_seconds() + kSettleSeconds;
+  while (!all_attached()) {
+    if (now_seconds() < deadline) {
+      ::usleep(kSettlePauseMicroseconds);
+      continue;
+    }
+    if (!file_.give_name().ok()) return static_cast<void>(take_detail());
+    if (all_attached()) file_.unlink();
+    return;
+  }
 }
 
 Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {

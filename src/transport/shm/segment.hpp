@@ -3,8 +3,9 @@
 //
 // The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
-// The lowest rank of the node creates it; the last one to attach unlinks it, so that no death of a process leaves it
-// behind. Owner: the shm transport. Threads: library lock.
+// The lowest rank of the node creates it, without a name wherever it can, so that no death of a process leaves it
+// behind; the others open it through the creator's descriptor, and the creator keeps that until all have it (settle()).
+// Where it needs a name the last one to attach unlinks it. Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,11 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
+  // What the others attach to.
+  [[nodiscard]] std::string name() const { return file_.name(); }
+  // Before the creator leaves: waits a moment for those who have not attached yet, and else leaves them the file under
+  // the name it was created for.
+  void settle() noexcept;
 
   // Makes sure that the first bytes of the ring's payload, and what comes before them, the area has memory.
   Status reserve(int receiver, int sender, std::size_t payload_bytes);
@@ -48,6 +54,7 @@ class Segment {
  private:
   void lay_out(const Sizes& sizes);
   void count_attached();
+  [[nodiscard]] bool all_attached() const noexcept;
   [[nodiscard]] std::size_t ring_offset(int receiver, int sender) const noexcept;
   [[nodiscard]] std::size_t shuttle_offset(int one, int other) const noexcept;
   [[nodiscard]] std::size_t staging_offset(int process) const noexcept;

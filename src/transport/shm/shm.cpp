@@ -7,6 +7,7 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -34,7 +35,7 @@ constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
 constexpr unsigned kLone = 2;
 
-// Told to the processes of a node: the path of the segment.
+// Told to the processes of a node: where to open the segment.
 constexpr const char* kFile = "shm";
 
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
@@ -119,7 +120,10 @@ class Shm final : public Transport {
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
   void sleep(std::uint32_t armed, double at_most_seconds) override;
   void wake() noexcept override { bell_->wake(); }
-  Status finalize() override { return kOk; }
+  Status finalize() override {
+    if (own_ == 0) segment_.settle();
+    return kOk;
+  }
 
  private:
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
@@ -183,7 +187,7 @@ Status Shm::open(const Job& job) {
   if (own_ == 0) {
     const Status made = segment_.create(path, sizes);
     // The others learn of a failure instead of waiting for ever.
-    boot::tell(kFile, made.ok() ? path : "failed");
+    boot::tell(kFile, made.ok() ? segment_.name() : "failed");
     HR_TRY(boot::fence());
     if (!made.ok()) return made;
   } else {
@@ -194,7 +198,13 @@ Status Shm::open(const Job& job) {
       return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
                   path.c_str());
     }
-    HR_TRY(segment_.attach(answer, sizes));
+    if (!segment_.attach(answer, sizes).ok()) {
+      // Whoever made it may have left MPI already.
+      std::string why = take_detail();
+      const Status named = segment_.attach(path, sizes);
+      if (!named.ok()) set_detail(std::move(why));
+      HR_TRY(named);
+    }
   }
   bell_ = segment_.doorbell(own_);
   bell_->pid.store(::getpid(), std::memory_order_release);

@@ -25,6 +25,25 @@ TEST(SharedFile, IsOneMemoryAlsoAfterItsNameIsGone) {
   EXPECT_EQ(second.data()[8191], std::byte{7});
 }
 
+TEST(SharedFile, IsOneMemoryWithoutAName) {
+  const std::string path = path_for("hidden");
+  SharedFile first("");
+  ASSERT_TRUE(first.create_hidden(path, 8192, 8192).ok());
+  ASSERT_TRUE(first.hidden());
+  EXPECT_FALSE(exists(path));
+  SharedFile second("");
+  ASSERT_TRUE(second.attach(first.name(), 8192).ok());
+  first.data()[8191] = std::byte{7};
+  EXPECT_EQ(second.data()[8191], std::byte{7});
+  ASSERT_TRUE(first.give_name().ok());
+  EXPECT_EQ(first.name(), path);
+  SharedFile third("");
+  ASSERT_TRUE(third.attach(path, 8192).ok());
+  EXPECT_EQ(third.data()[8191], std::byte{7});
+  first.unlink();
+  EXPECT_FALSE(exists(path));
+}
+
 TEST(SharedFile, CannotBeMadeTwice) {
   const std::string path = path_for("twice");
   SharedFile first("");

@@ -18,19 +18,44 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-TEST(Segment, IsUnlinkedWhenTheLastAttaches) {
-  const std::string path = path_for("unlink");
+TEST(Segment, HasNoNameWhoeverDies) {
+  const std::string path = path_for("hidden");
   Segment first;
   ASSERT_TRUE(first.create(path, {3, 16384, 0}).ok());
-  Segment second;
-  ASSERT_TRUE(second.attach(path, {3, 16384, 0}).ok());
-  EXPECT_TRUE(exists(path));
-  Segment third;
-  ASSERT_TRUE(third.attach(path, {3, 16384, 0}).ok());
   EXPECT_FALSE(exists(path));
-  // Still the same memory.
+  Segment second;
+  ASSERT_TRUE(second.attach(first.name(), {3, 16384, 0}).ok());
+  Segment third;
+  ASSERT_TRUE(third.attach(first.name(), {3, 16384, 0}).ok());
+  EXPECT_FALSE(exists(path));
+  // The same memory.
   first.doorbell(1)->connections.store(42);
   EXPECT_EQ(third.doorbell(1)->connections.load(), 42U);
+}
+
+TEST(Segment, WhoComesLateFindsItUnderItsName) {
+  const std::string path = path_for("late");
+  Segment second;
+  {
+    Segment first;
+    ASSERT_TRUE(first.create(path, {2, 16384, 0}).ok());
+    first.doorbell(1)->connections.store(42);
+    first.settle();
+    EXPECT_TRUE(exists(path));
+  }
+  ASSERT_TRUE(second.attach(path, {2, 16384, 0}).ok());
+  EXPECT_FALSE(exists(path));
+  EXPECT_EQ(second.doorbell(1)->connections.load(), 42U);
+}
+
+TEST(Segment, IsLeftAtOnceWhereAllHaveIt) {
+  const std::string path = path_for("settled");
+  Segment first;
+  ASSERT_TRUE(first.create(path, {2, 16384, 0}).ok());
+  Segment second;
+  ASSERT_TRUE(second.attach(first.name(), {2, 16384, 0}).ok());
+  first.settle();
+  EXPECT_FALSE(exists(path));
 }
 
 TEST(Segment, RingsOfAPairAreDistinctAndZero) {
@@ -48,7 +73,7 @@ TEST(Segment, StagingAreasAreSharedAndApart) {
   Segment mine;
   ASSERT_TRUE(mine.create(path, {2, 16384, kBytes}).ok());
   Segment other;
-  ASSERT_TRUE(other.attach(path, {2, 16384, kBytes}).ok());
+  ASSERT_TRUE(other.attach(mine.name(), {2, 16384, kBytes}).ok());
   for (int process = 0; process < 2; ++process) {
     ASSERT_TRUE(mine.reserve_staging(process).ok());
     ASSERT_EQ(mine.staging(process).size(), kBytes);
@@ -68,10 +93,9 @@ TEST(Segment, IdlePairsCostNothing) {
   Segment segment;
   ASSERT_TRUE(segment.create(path, {64, 262144, 1 << 20}).ok());
   struct stat info{};
-  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  ASSERT_EQ(::stat(segment.name().c_str(), &info), 0);
   EXPECT_GT(info.st_size, 1LL << 30) << "64 x 64 rings of 256 KiB";
   EXPECT_LT(info.st_blocks * 512LL, 1LL << 20) << "no ring has memory before it is used";
-  ::unlink(path.c_str());
 }
 
 TEST(Segment, AMissingDirectoryIsNamed) {

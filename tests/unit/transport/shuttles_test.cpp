@@ -211,7 +211,7 @@ TEST(SegmentShuttles, OfEachPairAreApart) {
   Segment segment;
   ASSERT_TRUE(segment.create(path, {kProcesses, 16384, 8192, 2}).ok());
   std::vector<Segment> others(kProcesses - 1);
-  for (Segment& other : others) ASSERT_TRUE(other.attach(path, {kProcesses, 16384, 8192, 2}).ok());
+  for (Segment& other : others) ASSERT_TRUE(other.attach(segment.name(), {kProcesses, 16384, 8192, 2}).ok());
   std::uint8_t mark = 1;
   for (int low = 0; low < kProcesses; ++low) {
     for (int high = low + 1; high < kProcesses; ++high, ++mark) {

@@ -1,0 +1,26 @@
+// A program some of whose ranks leave without MPI_Finalize, by rank and way: "exit" with code 0, "fail" with another,
+// "kill" by a signal, right after MPI_Init; "late" after a collective. The others go on, and finish unless stopped.
+// Usage: early_exit WAY RANK...
+#include <mpi.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::string_view way = argv[1];
+  bool leaves = false;
+  for (int i = 2; i < argc; ++i) leaves |= std::atoi(argv[i]) == rank;
+  if (way == "late") {
+    for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
+    if (leaves) ::_exit(1);
+  }
+  if (leaves && way == "exit") std::exit(0);
+  if (leaves && way == "fail") ::_exit(1);
+  if (leaves && way == "kill") ::raise(SIGKILL);
+  MPI_Finalize();
+}
