@@ -66,7 +66,8 @@ def declarations(tables: Tables) -> str:
 
 
 def unsupported_body(prototype: str, function: Function) -> str:
-    return f"{prototype} {{ return missing(); }}\n"
+    return (f"{prototype} {{\n  static bool told = false;\n"
+            f'  return missing("{function.name}", told);\n}}\n')
 
 
 def unsupported(tables: Tables) -> str:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -27,6 +28,8 @@ struct Added {
 };
 std::map<int, Added> added;
 int last_code = MPI_ERR_LASTCODE;
+// Removed numbers, the oldest first; used again when there are no others, so that a stale one stays unknown for long.
+std::deque<int> removed;
 
 const ErrorText* standard_class(int error_class) {
   const auto* found = std::lower_bound(std::begin(kErrorTexts), std::end(kErrorTexts), error_class,
@@ -43,8 +46,14 @@ Added* find_added(int code) {
 Status not_added(int code) { return fail(Errc::kArg, "%d is no error class or code that this program added", code); }
 
 Status add(int error_class, int* code) {
-  if (last_code == kClassMask) return fail(Errc::kOther, "no more error codes: all up to %d are taken", last_code);
-  *code = ++last_code;
+  if (last_code < kClassMask) {
+    *code = ++last_code;
+  } else if (!removed.empty()) {
+    *code = removed.front();
+    removed.pop_front();
+  } else {
+    return fail(Errc::kOther, "no more error codes: all up to %d are taken", last_code);
+  }
   added.emplace(*code, Added{error_class == 0 ? *code : error_class, {}, false});
   return kOk;
 }
@@ -122,6 +131,7 @@ Status remove_class(int error_class) {
   }
   if (entry->has_text) return fail(Errc::kOther, "error class %d still has a text; remove it first", error_class);
   added.erase(error_class);
+  removed.push_back(error_class);
   return kOk;
 }
 
@@ -131,6 +141,7 @@ Status remove_code(int code) {
   if (entry->error_class == code) return fail(Errc::kArg, "%d is an error class, not a code", code);
   if (entry->has_text) return fail(Errc::kOther, "error code %d still has a text; remove it first", code);
   added.erase(code);
+  removed.push_back(code);
   return kOk;
 }
 

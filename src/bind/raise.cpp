@@ -11,7 +11,18 @@
 namespace hr::bind {
 namespace {
 
-thread_local Object* blamed = nullptr;
+thread_local Ref<comm::Communicator> blamed;  // alive until the error is raised
+thread_local Ref<comm::Errhandler> blamed_handler;
+bool world_serves = true;
+
+// Who is in charge of errors that belong to no object.
+Object* nobodys() {
+  comm::Communicator* const self = comm::self();
+  comm::Communicator* const world = comm::world();
+  if (!world_serves || self == nullptr || world == nullptr) return self;
+  const bool untouched = self->errhandler_.get() == comm::predefined_errhandler(abi::kErrorsAreFatal);
+  return untouched ? world : self;
+}
 
 comm::Errhandler* handler_of(Object& where) {
   if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
@@ -47,7 +58,7 @@ int invoke_on(Object* where, Fallback fallback, int code, const std::string& tex
   if (where == nullptr && fallback == Fallback::kFile) {
     return comm::invoke(*file_errhandler(), reinterpret_cast<void*>(abi::kFileNull), code, text);
   }
-  if (where == nullptr) where = comm::self();
+  if (where == nullptr) where = nobodys();
   comm::Errhandler* handler = where != nullptr ? handler_of(*where) : nullptr;
   if (handler == nullptr) handler = comm::predefined_errhandler(abi::kErrorsAreFatal);
   return comm::invoke(*handler, where != nullptr ? where->handle() : nullptr, code, text);
@@ -97,17 +108,25 @@ Status type_failure(const char* parameter, const char* index, const void* handle
 
 int raise(const Call& call, Object* where, Status status) {
   const LibraryGuard guard;  // a call that only tests may not have the lock
-  if (Object* better = std::exchange(blamed, nullptr)) where = better;
+  const Ref<comm::Communicator> better = std::exchange(blamed, {});
+  const Ref<comm::Errhandler> chosen = std::exchange(blamed_handler, {});
+  if (better) where = better.get();
   status = visible(status);
   std::string detail = take_detail();
   const bool bare = stays_bare(status, detail);
-  const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? comm::self() : where;
+  const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? nobodys() : where;
   std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
   const int code = bare ? status.code() : make_instance(status.code(), text);
+  if (chosen) {
+    Object* const self = comm::self();
+    return comm::invoke(*chosen, self != nullptr ? self->handle() : nullptr, code, text);
+  }
   return invoke_on(where, call.fallback, code, text);
 }
 
-void blame(Object* where) noexcept { blamed = where; }
+void blame(Object* where) noexcept { blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where)); }
+void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
+void a_session_begins() noexcept { world_serves = false; }
 
 int record(Status status, std::string detail) {
   status = visible(status);

@@ -28,6 +28,12 @@ struct Call {
 // For bodies that find the communicator themselves (waits on requests): the failing status that they are about to
 // return is raised there.
 void blame(Object* where) noexcept;
+// For errors of creating a communicator without a parent: raised with the handler that it would have had.
+void blame_handler(comm::Errhandler& handler) noexcept;
+// From the first session on, errors that belong to no object are MPI_COMM_SELF's alone, as the standard says. Before,
+// where MPI_COMM_SELF has the handler it had from the start, MPI_COMM_WORLD's is called: programs that were written
+// for MPI 3 set that one only.
+void a_session_begins() noexcept;
 
 // The code that MPI_Waitall and its siblings put into a status' MPI_ERROR: class, slot and text, raised by nobody.
 // Takes the recorded detail, or `detail` where it is not empty.

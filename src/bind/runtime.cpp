@@ -94,19 +94,6 @@ void drop_use() {
   clear_tables();
 }
 
-const char* level_name(int thread_level) {
-  switch (thread_level) {
-    case MPI_THREAD_SINGLE:
-      return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
-      return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-      return "MPI_THREAD_SERIALIZED";
-    default:
-      return "MPI_THREAD_MULTIPLE";
-  }
-}
-
 }  // namespace
 
 namespace runtime {
@@ -131,7 +118,6 @@ Status init_world(int required, int* provided) {
   world = World::kInside;
   level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
   main_thread = ::pthread_self();
-  comm::set_info_env_thread_level(level_name(level));
   if (level != MPI_THREAD_SINGLE) Turn::share();
   if (level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = level;

@@ -31,7 +31,8 @@ void set_if_it_fits(Info& info, std::string_view key, std::string_view value) {
   if (!value.empty() && value.size() < abi::kMaxInfoVal) static_cast<void>(info.set(key, value));
 }
 
-// The keys of section 11.2.5 (MPI_Info_create_env) that are known here.
+// The keys of section 11.2.5 (MPI_Info_create_env) that are known here. "thread_level" is what was asked for before
+// the program started, which nobody can do here; what MPI_Init gives is no part of it.
 void fill(Info& info, const std::string& command, const std::string& arguments) {
   set_if_it_fits(info, "command", command);
   set_if_it_fits(info, "argv", arguments);
@@ -41,11 +42,6 @@ void fill(Info& info, const std::string& command, const std::string& arguments) 
   utsname system{};
   if (::uname(&system) == 0) set_if_it_fits(info, "arch", system.machine);
   if (::getcwd(text, sizeof text) != nullptr) set_if_it_fits(info, "wdir", text);
-}
-
-std::string& thread_level() {
-  static std::string* const level = new std::string;
-  return *level;
 }
 
 }  // namespace
@@ -117,11 +113,6 @@ Info& info_env() {
 
 Info* predefined_info(std::uintptr_t abi_value) noexcept { return abi_value == abi::kInfoEnv ? &info_env() : nullptr; }
 
-void set_info_env_thread_level(const char* level) {
-  thread_level() = level;
-  static_cast<void>(info_env().set("thread_level", level));
-}
-
 Ref<Info> create_info_env(int argc, char** argv) {
   Ref<Info> info = create_info();
   if (!info) return info;
@@ -135,7 +126,6 @@ Ref<Info> create_info_env(int argc, char** argv) {
   } else {
     fill(*info, own_command_line_word(true), own_command_line_word(false));
   }
-  set_if_it_fits(*info, "thread_level", thread_level());
   return info;
 }
 

@@ -48,8 +48,6 @@ Status check_info_key(std::string_view key);
 Info& info_env();
 // The object behind an ABI value: MPI_INFO_ENV's; nullptr for MPI_INFO_NULL and unknown values.
 Info* predefined_info(std::uintptr_t abi_value) noexcept;
-// Fills "thread_level" of MPI_INFO_ENV; MPI_Init_thread calls it with the level that was asked for.
-void set_info_env_thread_level(const char* level);
 // MPI_Info_create_env: the same keys; the command line from argv where it is given (argc > 0).
 Ref<Info> create_info_env(int argc, char** argv);
 

@@ -1,6 +1,8 @@
 #include "comm/session.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
@@ -19,9 +21,15 @@ std::vector<int> procs_of(std::size_t pset) {
   return procs;
 }
 
+// Names are URIs, without regard to case.
+bool same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
 Status find_pset(std::string_view name, std::size_t* index) {
   for (std::size_t i = 0; i < kPsets.size(); ++i) {
-    if (kPsets[i] == name) {
+    if (same_name(kPsets[i], name)) {
       *index = i;
       return kOk;
     }

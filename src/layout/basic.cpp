@@ -1,6 +1,7 @@
 #include "layout/basic.hpp"
 
 #include <array>
+#include <climits>
 
 #include "base/abi.hpp"
 
@@ -35,7 +36,8 @@ constexpr BasicType kTypes[] = {
     row(abi::kOffset, B::kInt64, kMultiLanguage, 8, 8, 8, "MPI_OFFSET"),
     row(abi::kPacked, B::kByte, kNoGroup, 1, 1, 1, "MPI_PACKED"),
     row(abi::kByte, B::kByte, BasicGroup::kByte, 1, 1, 1, "MPI_BYTE"),
-    row(abi::kChar, B::kByte, kNoGroup, 1, 1, 1, "MPI_CHAR"),
+    // The platform's char, for programs that reduce it (check_op()); the standard has no operations for it.
+    row(abi::kChar, CHAR_MIN < 0 ? B::kInt8 : B::kUint8, kNoGroup, 1, 1, 1, "MPI_CHAR"),
     row(abi::kCharacter, B::kByte, kNoGroup, 1, 1, 1, "MPI_CHARACTER"),
     row(abi::kWchar, B::kWchar, kNoGroup, 4, 4, 2, "MPI_WCHAR"),
 

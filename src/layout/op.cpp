@@ -1,8 +1,11 @@
 #include "layout/op.hpp"
 
 #include <array>
+#include <string_view>
 
 #include "base/abi.hpp"
+#include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "base/turn.hpp"
 #include "layout/reduce/kernels.hpp"
 #include "layout/view.hpp"
@@ -80,6 +83,28 @@ const PredefinedOps& predefined_ops() noexcept {
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
+// Whether the knob `check`, words between commas, names this one.
+bool asked_to_check(std::string_view word) {
+  for (std::string_view rest = knobs().check; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    if (rest.substr(0, comma) == word) return true;
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+// MPI_CHAR has no operations (section 6.9.2), but every other library takes it as C's char, and programs count on it.
+[[gnu::cold]] Status check_char(const Op& op, unsigned groups, const Datatype& type) {
+  if ((groups & bit(BasicGroup::kCInteger)) == 0 || asked_to_check("types")) return not_defined(op, type);
+  static bool told = false;
+  log::note_once(told,
+                 "%s of MPI_CHAR is not in the standard; it is done as for C's char. MPI_SIGNED_CHAR and "
+                 "MPI_UNSIGNED_CHAR are portable; HEADRACE_CHECK=types refuses MPI_CHAR",
+                 predefined_ops().row(op.kind()).name);
+  return kOk;
+}
+
 }  // namespace
 
 Op* predefined_op(std::uintptr_t abi_value) noexcept { return predefined_ops().find(abi_value); }
@@ -89,6 +114,7 @@ Status check_op(const Op& op, const Datatype& type) {
   const unsigned groups = predefined_ops().row(op.kind()).groups;
   if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]]
     return kOk;
+  if (type.row_ != nullptr && type.row_->abi == abi::kChar) return check_char(op, groups, type);
   return not_defined(op, type);
 }
 

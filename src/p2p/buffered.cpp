@@ -38,6 +38,11 @@ Status BufferPool::flush() {
   return kOk;
 }
 
+bool BufferPool::gone(std::uint64_t mark) const noexcept {
+  return std::none_of(pending_.begin(), pending_.end(),
+                      [mark](const Pending& each) { return each.number < mark && !each.request->complete(); });
+}
+
 void BufferPool::reap() {
   std::erase_if(pending_, [this](const Pending& each) {
     if (!each.request->complete()) return false;
@@ -82,7 +87,7 @@ Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
 
 Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
   const std::size_t wanted = data.packed + static_cast<std::size_t>(abi::kBsendOverhead);
-  Pending entry{nullptr, 0, nullptr};
+  Pending entry{nullptr, 0, nullptr, 0};
   HR_TRY(room_for(wanted, &entry.at));
   std::byte* copy = automatic_ ? entry.own_memory = new std::byte[data.packed + 1] : address_ + entry.at;
   Status status = data.packed == 0 ? kOk : layout::pack(data, 0, data.packed, copy);
@@ -96,6 +101,7 @@ Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& e
     return status;
   }
   if (entry.own_memory == nullptr) used_[entry.at] = wanted;
+  entry.number = next_++;
   pending_.push_back(entry);
   return kOk;
 }

@@ -6,6 +6,7 @@
 // Owner: whoever the buffer is attached to; outlives its pending sends (detach and flush wait). Threads: library lock.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -25,6 +26,9 @@ class BufferPool {
   // Waits for all pending sends; gives back what was attached.
   Status detach(void** address, Count* size);
   Status flush();
+  // The number of the next message; gone(): all with smaller numbers have left. For flushes that do not block.
+  [[nodiscard]] std::uint64_t mark() const noexcept { return next_; }
+  [[nodiscard]] bool gone(std::uint64_t mark) const noexcept;
   // Frees the space of messages that have left, without waiting.
   void reap();
 
@@ -36,6 +40,7 @@ class BufferPool {
     Request* request;
     std::size_t at;         // offset in the user's buffer
     std::byte* own_memory;  // automatic buffers
+    std::uint64_t number;
   };
   // Where a message goes, its overhead included (automatic buffers: anywhere). MPI_ERR_BUFFER: there is no room.
   Status room_for(std::size_t wanted, std::size_t* at);
@@ -48,6 +53,7 @@ class BufferPool {
   std::size_t size_ = 0;
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes
   std::vector<Pending> pending_;
+  std::uint64_t next_ = 0;
 };
 
 // The buffer of the process (MPI_Buffer_attach).

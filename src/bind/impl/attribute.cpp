@@ -60,17 +60,23 @@ Status set(AttributeSet& attributes, KeyvalKind kind, void* object, int number, 
 
 // `attribute_val` is the address of the program's pointer.
 Status get(const AttributeSet* attributes, KeyvalKind kind, int number, void* attribute_val, int& flag) {
+  // A keyval that was freed serves the attributes that still use it (section 7.7.2).
+  if (attributes != nullptr && attributes->get(number, static_cast<void**>(attribute_val))) {
+    flag = 1;
+    return kOk;
+  }
   std::shared_ptr<const Keyval> keyval;
   HR_TRY(find_keyval(kind, number, &keyval));
-  flag = attributes != nullptr && attributes->get(number, static_cast<void**>(attribute_val)) ? 1 : 0;
+  flag = 0;
   return kOk;
 }
 
 Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number) {
+  void* value = nullptr;
+  if (attributes != nullptr && attributes->get(number, &value)) return attributes->erase(object, number);
   std::shared_ptr<const Keyval> keyval;
   HR_TRY(find_keyval(kind, number, &keyval));
-  if (attributes == nullptr) return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
-  return attributes->erase(object, number);
+  return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
 bool one_node() {

@@ -3,6 +3,7 @@
 #include "bind/impl/request_support.hpp"
 #include "comm/session.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/task.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -28,10 +29,32 @@ Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
   return pool.detach(static_cast<void**>(buffer_addr), &size);
 }
 
-// The pool empties in any wait, so a flush that need not block can finish at once (section 3.6.1).
-Status flush_now(p2p::BufferPool& pool, p2p::Request*& request) {
-  HR_TRY(pool.flush());
-  return done_already(p2p::Completion{}, request);
+// A flush under way: of the messages that were in the buffer when it was started (section 3.6.1, it is local).
+class Flush final : public p2p::TaskResources {
+ public:
+  explicit Flush(p2p::BufferPool& pool) : pool(&pool), mark(pool.mark()) {}
+  explicit Flush(std::shared_ptr<p2p::BufferPool> owned)
+      : pool(owned.get()), mark(pool->mark()), alive(std::move(owned)) {}
+  [[nodiscard]] const char* what() const noexcept override { return "flush of a buffer"; }
+  static bool over(void* flush) {
+    const auto* self = static_cast<const Flush*>(flush);
+    return self->pool->gone(self->mark);
+  }
+
+  p2p::BufferPool* pool;
+  std::uint64_t mark;
+  std::shared_ptr<p2p::BufferPool> alive;  // null: the process's
+};
+
+p2p::Task wait_for(Flush* flush) {
+  p2p::When over{&Flush::over, flush};
+  co_await over;
+  co_return kOk;
+}
+
+Status start(std::unique_ptr<Flush> flush, p2p::Request*& request) {
+  p2p::Task task = wait_for(flush.get());
+  return p2p::run_as_request(std::move(task), std::move(flush), nullptr, &request);
 }
 
 class PersistentBuffered final : public p2p::RequestState {
@@ -91,7 +114,7 @@ Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int 
 Status buffer_attach(void* buffer, Count size) { return attach(p2p::process_buffer(), buffer, size); }
 Status buffer_detach(void* buffer_addr, Count& size) { return detach(p2p::process_buffer(), buffer_addr, size); }
 Status buffer_flush() { return p2p::process_buffer().flush(); }
-Status buffer_iflush(p2p::Request*& request) { return flush_now(p2p::process_buffer(), request); }
+Status buffer_iflush(p2p::Request*& request) { return start(std::make_unique<Flush>(p2p::process_buffer()), request); }
 
 Status comm_attach_buffer(comm::Communicator& comm, void* buffer, Count size) {
   return attach(own_pool(comm.buffer_), buffer, size);
@@ -101,7 +124,8 @@ Status comm_detach_buffer(comm::Communicator& comm, void* buffer_addr, Count& si
 }
 Status comm_flush_buffer(comm::Communicator& comm) { return own_pool(comm.buffer_).flush(); }
 Status comm_iflush_buffer(comm::Communicator& comm, p2p::Request*& request) {
-  return flush_now(own_pool(comm.buffer_), request);
+  own_pool(comm.buffer_);
+  return start(std::make_unique<Flush>(comm.buffer_), request);
 }
 
 Status session_attach_buffer(comm::Session& session, void* buffer, Count size) {
@@ -112,7 +136,8 @@ Status session_detach_buffer(comm::Session& session, void* buffer_addr, Count& s
 }
 Status session_flush_buffer(comm::Session& session) { return own_pool(session.buffer_).flush(); }
 Status session_iflush_buffer(comm::Session& session, p2p::Request*& request) {
-  return flush_now(own_pool(session.buffer_), request);
+  own_pool(session.buffer_);
+  return start(std::make_unique<Flush>(session.buffer_), request);
 }
 
 }  // namespace hr::bind::impl

@@ -5,6 +5,7 @@
 
 #include "base/abi.hpp"
 #include "bind/impl.hpp"
+#include "bind/raise.hpp"
 #include "comm/create.hpp"
 
 namespace hr::bind::impl {
@@ -115,7 +116,10 @@ Status comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, 
 
 Status comm_create_from_group(comm::Group& group, const char* stringtag, comm::Info* info, comm::Errhandler& errhandler,
                               Ref<comm::Communicator>& newcomm) {
-  return comm::create_from_group(group, stringtag, info, errhandler, &newcomm);
+  const Status status = comm::create_from_group(group, stringtag, info, errhandler, &newcomm);
+  if (!status.ok() && comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kCommunicator).ok())
+    blame_handler(errhandler);
+  return status;
 }
 
 Status comm_split(comm::Communicator& comm, int color, int key, Ref<comm::Communicator>& newcomm) {

@@ -4,6 +4,7 @@
 
 #include "bind/impl.hpp"
 #include "bind/impl/request_support.hpp"
+#include "bind/raise.hpp"
 #include "bind/status.hpp"
 #include "p2p/buffered.hpp"
 
@@ -218,7 +219,9 @@ Status mrecv(void* buf, Count count, layout::Datatype& datatype, MPI_Message* me
     layout::View view;
     HR_TRY(layout::make_view(buf, count, datatype, &view));
     *message = MPI_MESSAGE_NULL;
+    const auto comm = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(matched->communicator_));
     error = p2p::mreceive(view, matched, &completion);
+    if (!error.ok()) blame(comm.get());
   }
   *message = MPI_MESSAGE_NULL;
   fill_status(status, completion);

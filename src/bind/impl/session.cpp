@@ -8,6 +8,7 @@
 
 #include "base/turn.hpp"
 #include "bind/impl.hpp"
+#include "bind/raise.hpp"
 #include "bind/runtime.hpp"
 
 namespace hr::bind::impl {
@@ -44,6 +45,7 @@ Level wanted_level(const comm::Info* info) {
 
 Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Session>& session) {
   HR_TRY(comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kSession));
+  a_session_begins();
   HR_TRY(runtime::acquire());
   const Level level = wanted_level(info);
   if (level.value != MPI_THREAD_SINGLE) Turn::share();
@@ -69,6 +71,9 @@ Status session_get_nth_pset(comm::Session&, comm::Info*, int n, int& pset_len, c
   std::string_view name;
   HR_TRY(comm::pset_name(n, &name));
   if (pset_len < 0) return fail(Errc::kArg, "pset_len is %d: must not be negative", pset_len);
+  if (pset_len > 0 && pset_name == nullptr) {
+    return fail(Errc::kArg, "pset_name is a null pointer, but pset_len is %d; 0 asks for the length", pset_len);
+  }
   if (pset_len > 0) {
     const std::size_t length = std::min(name.size(), static_cast<std::size_t>(pset_len) - 1);
     std::memcpy(pset_name, name.data(), length);

@@ -44,8 +44,6 @@ TEST(InfoTest, TheEnvironmentTellsHowTheProcessWasStarted) {
   ASSERT_NE(info_env().get("command"), nullptr);
   EXPECT_NE(info_env().get("command")->find("unit_comm"), std::string::npos);
   for (const char* key : {"maxprocs", "host", "arch", "wdir"}) EXPECT_NE(info_env().get(key), nullptr) << key;
-  set_info_env_thread_level("MPI_THREAD_MULTIPLE");
-  EXPECT_EQ(*info_env().get("thread_level"), "MPI_THREAD_MULTIPLE");
 }
 
 TEST(InfoTest, TheEnvironmentOfAnArgumentList) {

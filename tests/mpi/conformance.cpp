@@ -1,0 +1,276 @@
+// What a conformance suite asked and this library once answered wrongly. One case a run, named by the first argument;
+// "world_handler" leaves MPI_COMM_SELF's error handler as it is.
+#include <cctype>
+#include <climits>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/check.hpp"
+
+namespace {
+
+// Handlers count their calls, and do nothing else.
+int parent_calls = 0;
+int self_calls = 0;
+void on_parent(MPI_Comm*, int*, ...) { ++parent_calls; }
+void on_self(MPI_Comm*, int*, ...) { ++self_calls; }
+
+MPI_Errhandler handler(MPI_Comm_errhandler_function* function) {
+  MPI_Errhandler made = MPI_ERRHANDLER_NULL;
+  CHECK_OK(MPI_Comm_create_errhandler(function, &made));
+  return made;
+}
+
+int class_of(int code) {
+  int error_class = -1;
+  CHECK_OK(MPI_Error_class(code, &error_class));
+  return error_class;
+}
+
+// MPI_CHAR is the platform's char: as negative as that is, and wrapping like it.
+void chars() {
+  for (const int count : {1, 7, 64, 1000}) {
+    std::vector<char> in(static_cast<std::size_t>(count));
+    std::vector<char> out(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<char>(i % 7 - 3);
+    const auto reduce = [&](MPI_Op op, const std::function<char(char, char)>& expected) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<char>(i % 5 - 2);
+      const std::vector<char> before = out;
+      CHECK_OK(MPI_Reduce_local(in.data(), out.data(), count, MPI_CHAR, op));
+      for (std::size_t i = 0; i < out.size(); ++i) CHECK_EQ(int(out[i]), int(expected(in[i], before[i])));
+      std::vector<char> all(in.size(), 'x');
+      CHECK_OK(MPI_Allreduce(in.data(), all.data(), count, MPI_CHAR, op, MPI_COMM_SELF));
+      for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(int(all[i]), int(in[i]));
+    };
+    reduce(MPI_SUM, [](char a, char b) { return static_cast<char>(a + b); });
+    reduce(MPI_PROD, [](char a, char b) { return static_cast<char>(a * b); });
+    reduce(MPI_MAX, [](char a, char b) { return a > b ? a : b; });
+    reduce(MPI_MIN, [](char a, char b) { return a < b ? a : b; });
+    reduce(MPI_BAND, [](char a, char b) { return static_cast<char>(a & b); });
+    reduce(MPI_BOR, [](char a, char b) { return static_cast<char>(a | b); });
+    reduce(MPI_BXOR, [](char a, char b) { return static_cast<char>(a ^ b); });
+  }
+  char in[4] = {0, 0, 5, 5};
+  char out[4] = {0, 9, 0, 9};
+  CHECK_OK(MPI_Reduce_local(in, out, 4, MPI_CHAR, MPI_LAND));
+  CHECK_EQ(std::string(out, 4), std::string("\0\0\0\1", 4));
+  CHECK_EQ(class_of(MPI_Reduce_local(in, out, 2, MPI_CHAR, MPI_MAXLOC)), MPI_ERR_OP);
+}
+
+void chars_refused() {
+  char in = 1;
+  char out = 1;
+  CHECK_EQ(class_of(MPI_Reduce_local(&in, &out, 1, MPI_CHAR, MPI_SUM)), MPI_ERR_OP);
+}
+
+void files() {
+  for (int i = 0; i < 3; ++i) {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_EQ(class_of(MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file)),
+             MPI_ERR_UNSUPPORTED_OPERATION);
+  }
+}
+
+// A flush that does not block, of a message that only a later receive lets go.
+void iflush() {
+  constexpr int kBytes = 100'000;
+  std::vector<char> buffer(kBytes + MPI_BSEND_OVERHEAD);
+  std::vector<char> data(kBytes, 'a');
+  std::vector<char> received(kBytes, 'x');
+  MPI_Session session = MPI_SESSION_NULL;
+  CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  for (const int form : {0, 1}) {
+    void* address = nullptr;
+    int size = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (form == 0) CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
+    if (form == 1) CHECK_OK(MPI_Comm_attach_buffer(MPI_COMM_SELF, buffer.data(), static_cast<int>(buffer.size())));
+    CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 0, 5, MPI_COMM_SELF));
+    if (form == 0) CHECK_OK(MPI_Buffer_iflush(&request));
+    if (form == 1) CHECK_OK(MPI_Comm_iflush_buffer(MPI_COMM_SELF, &request));
+    CHECK_OK(MPI_Recv(received.data(), kBytes, MPI_CHAR, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CHECK(received == data);
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (form == 0) CHECK_OK(MPI_Buffer_detach(&address, &size));
+    if (form == 1) CHECK_OK(MPI_Comm_detach_buffer(MPI_COMM_SELF, &address, &size));
+    CHECK(address == buffer.data());
+  }
+  CHECK_OK(MPI_Session_finalize(&session));
+}
+
+// Attributes of a freed keyval stay readable, and can be deleted.
+void freed_keyval() {
+  int keyval = MPI_KEYVAL_INVALID;
+  int value = 7;
+  void* found = nullptr;
+  int flag = 0;
+  CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr));
+  const int number = keyval;
+  CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &value));
+  CHECK_OK(MPI_Comm_free_keyval(&keyval));
+  CHECK_OK(MPI_Comm_get_attr(MPI_COMM_SELF, number, &found, &flag));
+  CHECK_EQ(flag, 1);
+  CHECK(found == &value);
+  CHECK_OK(MPI_Comm_delete_attr(MPI_COMM_SELF, number));
+  CHECK_EQ(class_of(MPI_Comm_get_attr(MPI_COMM_SELF, number, &found, &flag)), MPI_ERR_KEYVAL);
+  CHECK_EQ(class_of(MPI_Comm_delete_attr(MPI_COMM_SELF, number)), MPI_ERR_KEYVAL);
+
+  CHECK_OK(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr));
+  const int of_type = keyval;
+  CHECK_OK(MPI_Type_set_attr(MPI_INT, keyval, &value));
+  CHECK_OK(MPI_Type_free_keyval(&keyval));
+  CHECK_OK(MPI_Type_get_attr(MPI_INT, of_type, &found, &flag));
+  CHECK_EQ(flag, 1);
+  CHECK_OK(MPI_Type_delete_attr(MPI_INT, of_type));
+  CHECK_EQ(class_of(MPI_Type_delete_attr(MPI_INT, of_type)), MPI_ERR_KEYVAL);
+}
+
+// The truncation of a matched receive belongs to the message's communicator.
+void mrecv_handler() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+  MPI_Errhandler parent = handler(&on_parent);
+  MPI_Errhandler self = handler(&on_self);
+  CHECK_OK(MPI_Comm_set_errhandler(comm, parent));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+  int data[4] = {1, 2, 3, 4};
+  int one = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  CHECK_OK(MPI_Isend(data, 4, MPI_INT, 0, 3, comm, &request));
+  CHECK_OK(MPI_Mprobe(0, 3, comm, &message, MPI_STATUS_IGNORE));
+  CHECK_EQ(class_of(MPI_Mrecv(&one, 1, MPI_INT, &message, MPI_STATUS_IGNORE)), MPI_ERR_TRUNCATE);
+  CHECK_EQ(parent_calls, 1);
+  CHECK_EQ(self_calls, 0);
+  CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Errhandler_free(&parent));
+  CHECK_OK(MPI_Errhandler_free(&self));
+  CHECK_OK(MPI_Comm_free(&comm));
+}
+
+// The handler that the new communicator would get is told why there is none.
+void from_group_handler() {
+  MPI_Errhandler given = handler(&on_parent);
+  MPI_Errhandler self = handler(&on_self);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_group(MPI_COMM_SELF, &group));
+  const std::string too_long(MPI_MAX_STRINGTAG_LEN + 1, 't');
+  CHECK(MPI_Comm_create_from_group(group, too_long.c_str(), MPI_INFO_NULL, given, &comm) != MPI_SUCCESS);
+  CHECK_EQ(parent_calls, 1);
+  CHECK_EQ(self_calls, 0);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Group_free(&group));
+  CHECK_OK(MPI_Errhandler_free(&given));
+  CHECK_OK(MPI_Errhandler_free(&self));
+}
+
+void psets() {
+  MPI_Session session = MPI_SESSION_NULL;
+  CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  MPI_Group group = MPI_GROUP_EMPTY;
+  CHECK_EQ(class_of(MPI_Group_from_session_pset(session, "mpi://NONE", &group)), MPI_ERR_ARG);
+  CHECK(group == MPI_GROUP_NULL);
+  for (const char* name : {"mpi://world", "MPI://World", "mpi://self"}) {
+    CHECK_OK(MPI_Group_from_session_pset(session, name, &group));
+    CHECK_OK(MPI_Group_free(&group));
+  }
+  int length = 5;
+  CHECK_EQ(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, nullptr)), MPI_ERR_ARG);
+  CHECK_OK(MPI_Session_finalize(&session));
+}
+
+// More classes and codes than there are numbers, if those removed are counted.
+void error_numbers() {
+  for (int i = 0; i < 70'000; ++i) {
+    int error_class = 0;
+    int code = 0;
+    CHECK_OK(MPI_Add_error_class(&error_class));
+    CHECK_OK(MPI_Add_error_code(error_class, &code));
+    CHECK(error_class != code);
+    CHECK(error_class > MPI_ERR_LASTCODE);
+    CHECK_EQ(class_of(code), error_class);
+    CHECK_OK(MPI_Remove_error_code(code));
+    CHECK_OK(MPI_Remove_error_class(error_class));
+  }
+}
+
+// Set on MPI_COMM_WORLD alone: what old programs do.
+void world_handler() {
+  MPI_Errhandler world = handler(&on_parent);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
+  int size = 0;
+  MPI_Request request = reinterpret_cast<MPI_Request>(&size);
+  CHECK_EQ(class_of(MPI_Group_size(MPI_GROUP_NULL, &size)), MPI_ERR_GROUP);
+  CHECK_EQ(class_of(MPI_Type_size(MPI_DATATYPE_NULL, &size)), MPI_ERR_TYPE);
+  CHECK_EQ(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)), MPI_ERR_REQUEST);
+  CHECK_EQ(parent_calls, 3);
+  MPI_Errhandler self = handler(&on_self);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+  CHECK_EQ(class_of(MPI_Group_size(MPI_GROUP_NULL, &size)), MPI_ERR_GROUP);
+  CHECK_EQ(parent_calls, 3);
+  CHECK_EQ(self_calls, 1);
+  CHECK_OK(MPI_Errhandler_free(&world));
+  CHECK_OK(MPI_Errhandler_free(&self));
+}
+
+std::map<std::string, std::string> contents(MPI_Info info) {
+  std::map<std::string, std::string> found;
+  int keys = 0;
+  CHECK_OK(MPI_Info_get_nkeys(info, &keys));
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY];
+    char value[MPI_MAX_INFO_VAL];
+    int length = sizeof value;
+    int flag = 0;
+    CHECK_OK(MPI_Info_get_nthkey(info, i, key));
+    CHECK_OK(MPI_Info_get_string(info, key, &length, value, &flag));
+    found[key] = value;
+  }
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string which = argc > 1 ? argv[1] : "";
+  if (which == "world_handler") {
+    MPI_Init(&argc, &argv);
+    world_handler();
+    MPI_Finalize();
+    return 0;
+  }
+  MPI_Info early = MPI_INFO_NULL;
+  if (which == "info_env") MPI_Info_create_env(argc, argv, &early);
+  const check::Environment mpi(&argc, &argv);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  if (which == "info_env") {
+    MPI_Info late = MPI_INFO_NULL;
+    CHECK_OK(MPI_Info_create_env(argc, argv, &late));
+    CHECK(contents(early) == contents(late));
+    CHECK_EQ(contents(MPI_INFO_ENV).count("thread_level"), 0U);
+    CHECK_OK(MPI_Info_free(&early));
+    CHECK_OK(MPI_Info_free(&late));
+    return 0;
+  }
+  const std::map<std::string, void (*)()> cases = {
+      {"chars", chars},
+      {"chars_refused", chars_refused},
+      {"files", files},
+      {"iflush", iflush},
+      {"freed_keyval", freed_keyval},
+      {"mrecv_handler", mrecv_handler},
+      {"from_group_handler", from_group_handler},
+      {"psets", psets},
+      {"error_numbers", error_numbers},
+  };
+  const auto found = cases.find(which);
+  CHECK(found != cases.end());
+  if (found != cases.end()) found->second();
+}
