@@ -42,6 +42,22 @@ OLD = """
       END
 """
 
+# A tool in the program, by the old way of profiling (MPI 5.0 section 15.2).
+PROFILED = """
+      SUBROUTINE MPI_BARRIER(COMM, IERR)
+      INTEGER COMM, IERR
+      PRINT *, 'PROFILED'
+      CALL PMPI_BARRIER(COMM, IERR)
+      END
+      PROGRAM TOOL
+      INCLUDE 'mpif.h'
+      INTEGER IERR
+      CALL MPI_INIT(IERR)
+      CALL MPI_BARRIER(MPI_COMM_WORLD, IERR)
+      CALL MPI_FINALIZE(IERR)
+      END
+"""
+
 PROJECT = """
 cmake_minimum_required(VERSION 3.22)
 project(hello LANGUAGES C Fortran)
@@ -87,6 +103,11 @@ class Compiling(Folder):
         (self.folder / "old.f").write_text(OLD, encoding="ascii")
         run(BUILD / "bin/mpif77", self.folder / "old.f", "-o", self.folder / "old")
         self.assertRegex(mpiexec(1, self.folder / "old"), r"OLD +7 +2\.5\d* +T")
+
+    def test_a_tool_that_has_names_of_mpi(self):
+        (self.folder / "tool.f").write_text(PROFILED, encoding="ascii")
+        mpifort(self.folder / "tool.f", "-o", self.folder / "tool")
+        self.assertIn("PROFILED", mpiexec(1, self.folder / "tool"))
 
     def test_show_and_the_flags(self):
         text = mpifort("-show", "x.f90", "-o", "x", cwd=self.folder)
@@ -217,7 +238,7 @@ class WithoutCompiler(Folder):
     def test_what_to_install(self):
         tools = self.folder / "tools"
         tools.mkdir()
-        for tool in ("sh", "readlink", "dirname", "basename", "cat", "id", "mkdir", "head", "tr", "cksum"):
+        for tool in ("sh", "sed", "readlink", "dirname", "basename", "cat", "id", "mkdir", "head", "tr", "cksum"):
             (tools / tool).symlink_to(shutil.which(tool))
         environment = {"PATH": str(tools), "HEADRACE_FORTRAN_CACHE": str(self.folder / "cache")}
         finished = mpifort("f08.f90", check=False, env=environment)
