@@ -62,6 +62,7 @@ class Procedure:
         self.has_error = self.returns is None and not matches(function.name, rules["no_error"])
         self.in_f08 = not matches(function.name, rules["not_f08"])
         self.in_mpif = not matches(function.name, rules["not_mpif"]) and not large
+        self.initialises = matches(function.name, rules["initialise"])
         self.persistent = matches(function.name, rules["persistent"])
         self.has_c_pointer_variant = matches(function.name, rules["c_pointer_variants"])
 

@@ -54,6 +54,8 @@ class Writer:
         p = self.p
         for argument in p.c_arguments:
             getattr(self, "visit_" + argument.sort)(argument)
+        if p.initialises:
+            self.success.append("tell_what_fortran_is();")
         self.finish_procedures()
         self.finish_sections()
         call = f"HR_MPI({p.name.removeprefix('MPI_')})({', '.join(self.values)})"

@@ -8,10 +8,11 @@
 #include "fortran/handles.hpp"
 #include "fortran/lengths.hpp"
 #include "fortran/logicals.hpp"
-#include "mpi.h"
 #include "fortran/sections.hpp"
 #include "fortran/sentinels.hpp"
+#include "fortran/start.hpp"
 #include "fortran/text.hpp"
+#include "mpi.h"
 
 // HR_F(send) is what Fortran calls, HR_MPI(Send) what that calls.
 #ifdef HR_PROFILING
@@ -36,7 +37,8 @@ class Completions {
     for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = requests[i];
   }
   void end(const Request* after) const {
-    for (std::size_t i = 0; i < before_.size(); ++i) finish_if_completed(const_cast<Elements<Request>&>(before_)[i], after[i]);
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      finish_if_completed(const_cast<Elements<Request>&>(before_)[i], after[i]);
   }
 
  private:
@@ -46,5 +48,5 @@ class Completions {
 
 }  // namespace hr::fortran
 
-using namespace hr::fortran;    // NOLINT: generated sources have nothing else in them
-namespace f = hr::fortran;      // NOLINT: for names that arguments have too
+using namespace hr::fortran;  // NOLINT: generated sources have nothing else in them
+namespace f = hr::fortran;    // NOLINT: for names that arguments have too

@@ -28,7 +28,8 @@ const Procedures& procedures(void* extra_state) { return *static_cast<Procedures
 
 // Integer: MPI_Aint, or int for the deprecated functions.
 template <class Integer, class Handle>
-int copy_attribute(const Procedures& all, Procedure procedure, Handle handle, int keyval, void* in, void* out, int* flag) {
+int copy_attribute(const Procedures& all, Procedure procedure, Handle handle, int keyval, void* in, void* out,
+                   int* flag) {
   int number = number_of(handle);
   auto extra_state = static_cast<Integer>(all.extra_state);
   auto value = static_cast<Integer>(attribute_for_fortran(keyval, in));
@@ -180,14 +181,14 @@ void handle_error(Handle* object, int* code, int (*current)(Handle, MPI_Errhandl
 
 }  // namespace
 
-#define HR_ATTRIBUTE(Type, Handle)                                                         \
-  template <>                                                                              \
-  MPI_##Type##_copy_attr_function* trampoline<MPI_##Type##_copy_attr_function, 0>(Procedure) { \
-    return copier<Handle, 0>;                                                              \
-  }                                                                                        \
-  template <>                                                                              \
+#define HR_ATTRIBUTE(Type, Handle)                                                                 \
+  template <>                                                                                      \
+  MPI_##Type##_copy_attr_function* trampoline<MPI_##Type##_copy_attr_function, 0>(Procedure) {     \
+    return copier<Handle, 0>;                                                                      \
+  }                                                                                                \
+  template <>                                                                                      \
   MPI_##Type##_delete_attr_function* trampoline<MPI_##Type##_delete_attr_function, 1>(Procedure) { \
-    return deleter<Handle, 1>;                                                             \
+    return deleter<Handle, 1>;                                                                     \
   }
 HR_ATTRIBUTE(Comm, MPI_Comm)
 HR_ATTRIBUTE(Type, MPI_Datatype)
@@ -208,14 +209,14 @@ MPI_Grequest_cancel_function* trampoline<MPI_Grequest_cancel_function, 2>(Proced
 }
 
 // Programs pass MPI_CONVERSION_FN_NULL where nothing is converted.
-#define HR_CONVERSION(place)                                                                                         \
-  template <>                                                                                                        \
-  MPI_Datarep_conversion_function* trampoline<MPI_Datarep_conversion_function, place>(Procedure procedure) {         \
-    return procedure == hr_f_no_conversion(0) ? MPI_CONVERSION_FN_NULL : convert<int, place>;                                      \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  MPI_Datarep_conversion_function_c* trampoline<MPI_Datarep_conversion_function_c, place>(Procedure procedure) {     \
-    return procedure == hr_f_no_conversion(1) ? MPI_CONVERSION_FN_NULL_C : convert<MPI_Count, place>;                              \
+#define HR_CONVERSION(place)                                                                                     \
+  template <>                                                                                                    \
+  MPI_Datarep_conversion_function* trampoline<MPI_Datarep_conversion_function, place>(Procedure procedure) {     \
+    return procedure == hr_f_no_conversion(0) ? MPI_CONVERSION_FN_NULL : convert<int, place>;                    \
+  }                                                                                                              \
+  template <>                                                                                                    \
+  MPI_Datarep_conversion_function_c* trampoline<MPI_Datarep_conversion_function_c, place>(Procedure procedure) { \
+    return procedure == hr_f_no_conversion(1) ? MPI_CONVERSION_FN_NULL_C : convert<MPI_Count, place>;            \
   }
 HR_CONVERSION(0)
 HR_CONVERSION(1)

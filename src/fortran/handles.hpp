@@ -11,15 +11,15 @@ namespace hr::fortran {
 
 inline constexpr int kFirstNumber = 0x1000;  // below: constants of the ABI
 
-#define HR_HANDLE(Type, stem)                                                                            \
-  inline int number_of(Type handle) noexcept {                                                           \
-    const auto value = reinterpret_cast<std::uintptr_t>(handle);                                         \
-    return value < kFirstNumber ? static_cast<int>(value) : PMPI_##stem##_toint(handle);                 \
-  }                                                                                                      \
-  inline void handle_from(int number, Type* handle) noexcept {                                           \
-    *handle = static_cast<unsigned>(number) < kFirstNumber                                               \
-                  ? reinterpret_cast<Type>(static_cast<std::uintptr_t>(static_cast<unsigned>(number)))   \
-                  : PMPI_##stem##_fromint(number);                                                       \
+#define HR_HANDLE(Type, stem)                                                                          \
+  inline int number_of(Type handle) noexcept {                                                         \
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);                                       \
+    return value < kFirstNumber ? static_cast<int>(value) : PMPI_##stem##_toint(handle);               \
+  }                                                                                                    \
+  inline void handle_from(int number, Type* handle) noexcept {                                         \
+    *handle = static_cast<unsigned>(number) < kFirstNumber                                             \
+                  ? reinterpret_cast<Type>(static_cast<std::uintptr_t>(static_cast<unsigned>(number))) \
+                  : PMPI_##stem##_fromint(number);                                                     \
   }
 HR_HANDLE(MPI_Comm, Comm)
 HR_HANDLE(MPI_Errhandler, Errhandler)
@@ -66,9 +66,7 @@ class Handles {
     for (std::size_t i = 0; i < handles_.size(); ++i) handle_from(numbers[i], &handles_[i]);
   }
   // For results: entries that the call leaves alone stay null pointers, which no handle is.
-  explicit Handles(long count) : handles_(count) {
-    std::memset(handles_.data(), 0, handles_.size() * sizeof(Handle));
-  }
+  explicit Handles(long count) : handles_(count) { std::memset(handles_.data(), 0, handles_.size() * sizeof(Handle)); }
   [[nodiscard]] Handle* data() noexcept { return handles_.data(); }
   void store(int* numbers) noexcept {
     for (std::size_t i = 0; i < handles_.size(); ++i) {

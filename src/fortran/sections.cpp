@@ -40,15 +40,13 @@ void copy_run(char* to, std::ptrdiff_t to_stride, const char* from, std::ptrdiff
 }
 
 void gather(const Shape& shape, void* dense) {
-  each_run(shape, static_cast<char*>(dense), [&](char* memory, char* place) {
-    copy_run(place, shape.element_bytes, memory, shape.stride[0], shape);
-  });
+  each_run(shape, static_cast<char*>(dense),
+           [&](char* memory, char* place) { copy_run(place, shape.element_bytes, memory, shape.stride[0], shape); });
 }
 
 void scatter(const Shape& shape, void* dense) {
-  each_run(shape, static_cast<char*>(dense), [&](char* memory, char* place) {
-    copy_run(memory, shape.stride[0], place, shape.element_bytes, shape);
-  });
+  each_run(shape, static_cast<char*>(dense),
+           [&](char* memory, char* place) { copy_run(memory, shape.stride[0], place, shape.element_bytes, shape); });
 }
 
 // True when all elements are at one distance from the next: then *stride is that.
@@ -180,7 +178,8 @@ Known& place_of(const Shape& shape, MPI_Count count, MPI_Datatype element) {
   for (int i = 0; i < shape.rank; ++i) {
     hash = hash * 31 + static_cast<std::uintptr_t>(shape.extent[i]) * 7 + static_cast<std::uintptr_t>(shape.stride[i]);
   }
-  if (known == nullptr) [[unlikely]] known = new Known[kKnown];
+  if (known == nullptr) [[unlikely]]
+    known = new Known[kKnown];
   return known[hash % kKnown];
 }
 
@@ -261,7 +260,8 @@ int Section::copy() {
 }
 
 int Section::storage() {
-  return error(MPI_ERR_BUFFER, "the buffer is an array section with gaps; MPI needs memory that lies in one piece here");
+  return error(MPI_ERR_BUFFER,
+               "the buffer is an array section with gaps; MPI needs memory that lies in one piece here");
 }
 
 void Section::end() {

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "fortran/compiler.hpp"
-#include "mpi.h"
 #include "fortran/sentinels.hpp"
+#include "mpi.h"
 
 namespace hr::fortran {
 
@@ -19,12 +19,14 @@ class Section {
     void* base = nullptr;
     __builtin_memcpy(&base, descriptor, sizeof(base));  // the first member, whoever made it (Fortran 2018, 18.5.3)
     address_ = address(base);
-    if (hr_f_describe(descriptor, &shape_, kMaxRank) != 0) [[unlikely]] dense_ = false;
+    if (hr_f_describe(descriptor, &shape_, kMaxRank) != 0) [[unlikely]]
+      dense_ = false;
   }
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
   ~Section() {
-    if (!dense_) [[unlikely]] release();
+    if (!dense_) [[unlikely]]
+      release();
   }
 
   [[nodiscard]] void* data() const noexcept { return address_; }
@@ -70,7 +72,8 @@ void finish(MPI_Request request);
 
 // The requests of one call, before and after it.
 inline void finish_if_completed(MPI_Request before, MPI_Request after) {
-  if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) != 0 && before != after) [[unlikely]] finish(before);
+  if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) != 0 && before != after) [[unlikely]]
+    finish(before);
 }
 
 }  // namespace hr::fortran
