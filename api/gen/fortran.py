@@ -63,6 +63,7 @@ class Procedure:
         self.in_f08 = not matches(function.name, rules["not_f08"])
         self.in_mpif = not matches(function.name, rules["not_mpif"]) and not large
         self.initialises = matches(function.name, rules["initialise"])
+        self.abandons = matches(function.name, rules["abandon"])
         self.persistent = matches(function.name, rules["persistent"])
         self.has_c_pointer_variant = matches(function.name, rules["c_pointer_variants"])
 

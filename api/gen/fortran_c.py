@@ -202,7 +202,9 @@ class Writer:
             self.take(f"int* {name}", f"&{name}_")
         else:
             self.before.append(f"{c_type} {name}_ = handle<{c_type}>(*{name});")
-            if requests:
+            if requests and self.p.abandons:
+                self.before.append(f"abandon({name}_);")
+            elif requests:
                 self.before.append(f"const {c_type} {name}_before = {name}_;")
                 self.after.append(f"finish_if_completed({name}_before, {name}_);")
             self.after.append(f"*{name} = number_of({name}_);")

@@ -297,4 +297,11 @@ void finish(MPI_Request request) {
   deferred.erase(begin, end);
 }
 
+void abandon(MPI_Request request) {
+  if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) == 0) return;
+  const std::lock_guard guard(deferred_lock);
+  const auto given_up = static_cast<int>(deferred.erase(request));
+  __atomic_sub_fetch(&deferred_copies, given_up, __ATOMIC_RELEASE);
+}
+
 }  // namespace hr::fortran

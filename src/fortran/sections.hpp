@@ -69,6 +69,8 @@ int no_copies(const char* function);
 // Requests whose buffers were copied. Each call that completes requests tells which.
 extern int deferred_copies;
 void finish(MPI_Request request);
+// The program gives the request up while it may run: the copy stays as long as the process.
+void abandon(MPI_Request request);
 
 // The requests of one call, before and after it.
 inline void finish_if_completed(MPI_Request before, MPI_Request after) {

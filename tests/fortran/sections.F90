@@ -157,6 +157,11 @@ program sections
   call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, e)
   call check(all(b(4, :) == [(value(n - 1, 3, j), j = 1, 10)]) .and. all(b(6, :) == [(value(0, 5, j), j = 1, 10)]), &
       'two at a time')
+  ! A request that is given up keeps what it works on.
+  call MPI_Iallreduce(a(3, :), b(4, :), 10, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, r(1), e)
+  call MPI_Request_free(r(1), e)
+  call check(e == MPI_SUCCESS, 'a request that is given up')
+  call MPI_Barrier(MPI_COMM_WORLD, e)
 
   ! A copy cannot stand in for a buffer that is used again: an error, not wrong data.
   call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, e)
