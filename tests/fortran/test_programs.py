@@ -1,8 +1,10 @@
 """Every function through mpif.h, the module mpi and the module mpi_f08, on 1, 2 and 4 ranks, against C's results."""
 
+import os
 import re
 import sys
 import unittest
+from pathlib import Path
 
 from support import BUILD, HERE, WORK, mpiexec, mpifort, needs_compiler, run
 
@@ -61,6 +63,28 @@ class Programs(unittest.TestCase):
             mpifort("-w", source, "-o", program)
             for ranks in (1, 2):
                 self.assertRegex(mpiexec(ranks, program), r"linked \d{3,4} calls")
+
+
+PEER = Path(os.environ.get("HEADRACE_PEERS", HERE.parents[1] / ".cache/peers"))
+
+
+@needs_compiler
+@unittest.skipUnless((PEER / "bin/mpiexec").exists(), "make peers: no other MPI library with the standard ABI is here")
+class OnAnotherLibrary(Programs):
+    """The same binaries on another MPI with the standard ABI."""
+
+    def passes(self, interface, program, source=None):
+        built = self.build(interface, program, source or HERE / f"{program}.F90")
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(PEER / "lib")}
+        with self.subTest(interface=interface, program=program):
+            text = run(PEER / "bin/mpiexec", "-n", 2, built, env=environment, timeout=120)
+            self.assertRegex(text, r"passed \d+ checks")
+
+    def test_scenarios(self):
+        for interface in INTERFACES:
+            self.passes(interface, "messages")
+
+    test_every_function_links_and_missing_ones_say_so = None
 
 
 class Coverage(unittest.TestCase):
