@@ -146,7 +146,7 @@ class BuildSystems(Folder):
         self.addCleanup(cache.cleanup)
         environment = {**ENVIRONMENT, "HEADRACE_FORTRAN_CACHE": cache.name}
         text = run("cmake", "-G", "Ninja", "-S", self.folder, "-B", self.folder / "b",
-                   f"-DMPI_C_COMPILER={BUILD}/bin/mpicc", f"-DMPI_Fortran_COMPILER={BUILD}/bin/mpifort",
+                   f"-DMPI_C_COMPILER={BUILD}/bin/mpicc", f"-DMPI_Fortran_COMPILER={BUILD}/bin/mpifort", f"-DCMAKE_Fortran_COMPILER={COMPILER}",
                    env=environment)
         self.assertIn("F77 TRUE F90 TRUE", text)
         self.assertIn("F08 TRUE", text)
