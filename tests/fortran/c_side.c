@@ -42,7 +42,9 @@ int c_count(const int* f_status, int type) {
   return count;
 }
 /* Sends from C what Fortran receives. */
-int c_send(int value, int to, int tag, int comm) { return MPI_Send(&value, 1, MPI_INT, to, tag, MPI_Comm_fromint(comm)); }
+int c_send(int value, int to, int tag, int comm) {
+  return MPI_Send(&value, 1, MPI_INT, to, tag, MPI_Comm_fromint(comm));
+}
 /* A request that Fortran started, completed by C. */
 int c_wait(int request) {
   MPI_Request mine = MPI_Request_fromint(request);

@@ -14,31 +14,28 @@ struct hr_f_shape {
 /* 0: the elements lie one after the other. 1: they do not, and *shape says how they lie. -1: the same, with more
  * dimensions than the library has room for. */
 int hr_f_describe(const CFI_cdesc_t* array, struct hr_f_shape* shape, int max_rank) {
+  const int rank = array->rank;
   ptrdiff_t expected = (ptrdiff_t)array->elem_len;
-  int dense = 1;
-  for (int i = 0; i < array->rank; ++i) {
-    const ptrdiff_t extent = array->dim[i].extent;
-    if (extent == -1) break; /* an assumed-size array: dense by its nature */
-    if (extent == 0) return 0;
-    if (extent != 1 && array->dim[i].sm != expected) {
-      dense = 0;
-      break;
-    }
+  int first = 0; /* the dimensions before it are dense */
+  for (; first < rank; ++first) {
+    const ptrdiff_t extent = array->dim[first].extent;
+    if (extent == -1) return 0; /* an assumed-size array: dense by its nature */
+    if (extent != 1 && array->dim[first].sm != expected) break;
     expected *= extent;
   }
-  if (dense) return 0;
-  for (int i = 0; i < array->rank; ++i) {
-    if (array->dim[i].extent == 0) return 0;
+  if (first == rank) return 0;
+  if (rank > max_rank) return -1;
+  int kept = 0;
+  for (int i = 0; i < rank; ++i) {
+    const ptrdiff_t extent = array->dim[i].extent;
+    if (extent == 0) return 0; /* no element */
+    if (extent == 1) continue;
+    shape->extent[kept] = extent;
+    shape->stride[kept] = array->dim[i].sm;
+    ++kept;
   }
-  if (array->rank > max_rank) return -1;
   shape->base = array->base_addr;
   shape->element_bytes = (ptrdiff_t)array->elem_len;
-  shape->rank = 0;
-  for (int i = 0; i < array->rank; ++i) {
-    if (array->dim[i].extent == 1) continue;
-    shape->extent[shape->rank] = array->dim[i].extent;
-    shape->stride[shape->rank] = array->dim[i].sm;
-    ++shape->rank;
-  }
+  shape->rank = kept;
   return 1;
 }
