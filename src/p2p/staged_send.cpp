@@ -90,6 +90,12 @@ void note(Outgoing& message, Status failure) {
   message.failure_text = take_detail();
 }
 
+layout::cuda::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
+  using In = layout::cuda::ChunkCopy::In;
+  if ((way & wire::kDeviceChunks) != 0) return In::kDevice;
+  return rows ? In::kPinnedRows : In::kPinned;
+}
+
 // By the CPU.
 Status pack_rows(const layout::View& from, std::size_t offset, mem::cuda::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
@@ -119,9 +125,8 @@ bool start_part(Outgoing& message) {
     part.offset = offset;
     part.bytes = bytes;
     part.rows = rows;
-    status =
-        part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk),
-                       rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun, message.proc);
+    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk), chunk_kind(message.way, rows),
+                            message.proc);
     if (!status.ok()) message.parts.pop_back();
   }
   if (!status.ok()) {

@@ -101,6 +101,7 @@ class AttendedCopy {
   // The one that it was given to, if that is still there.
   Status context(Context** context) const;
   [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
+  [[nodiscard]] DeviceAddress source() const noexcept { return source_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
