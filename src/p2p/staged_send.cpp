@@ -8,6 +8,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
+#include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
@@ -185,6 +186,19 @@ void end(Outgoing& message) {
 }
 
 }  // namespace
+
+bool attended(const Peer& peer, const layout::View& data) {
+  if (!data.contiguous || data.packed > knobs().cuda_attend_bytes || knobs().cuda_ipc == CudaIpcChoice::kOff ||
+      !peer.caps.same_node) {
+    return false;
+  }
+  mem::cuda::Context* context = nullptr;
+  if (!mem::cuda::Context::of(data.where, &context).ok()) {
+    static_cast<void>(take_detail());  // told when the data is packed
+    return false;
+  }
+  return context->attendant().may_come() && !mem::cuda::Context::in_turns(peer.place, context->place());
+}
 
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
   if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;

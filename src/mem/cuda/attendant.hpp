@@ -48,6 +48,8 @@ class Attendant {
   void send_away();
   // Never again: others need the device to get on while this process waits.
   void retire() noexcept { retired_ = true; }
+  // Not retired, and as far as known it can.
+  [[nodiscard]] bool may_come() const noexcept { return !retired_ && state_ != State::kImpossible; }
 
   // It can be given a copy of that size now; it will be, so soon that it is worth waiting for.
   [[nodiscard]] bool here(std::size_t bytes);
