@@ -125,6 +125,7 @@ Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
   }
   placing->by_turns = turns->level.has_value();
   if (turns->level) placing->turns = *turns->level;
+  placing->in_order = !placing->by_turns;
   placing->each = each;
   if (grouped && turns->name == "node") *per_host = each;
   return kOk;

@@ -217,7 +217,8 @@ constexpr Word kWords[] = {
 
     // Places
     {"bind-to", kOne, kEffect, bind_to, "PLACE",
-     "core, hwthread, numa, socket: one for each rank; none; auto (default): an equal share of neighbouring cores for "
+     "core, hwthread, numa, socket: one for each rank, in turns; none; auto (default): an equal share of neighbouring "
+     "cores for "
      "each rank, nothing when ranks outnumber cores"},
     {"map-by", kOne, kEffect, map_by, "PLACE",
      "core, hwthread, numa, socket: ranks go round these in turns, and are bound to them unless --bind-to says "

@@ -60,6 +60,10 @@ Topology load(hwloc_obj_type_t type) {
   // What is not asked for only costs start-up time. Hardware threads and memories are always there.
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
+  // Without them a memory whose CPUs are no other part of the machine would be told as its parent's.
+  if (type == HWLOC_OBJ_NUMANODE) {
+    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+  }
   if (hwloc_topology_load(raw) != 0) topology.reset();
   return topology;
 }
@@ -140,9 +144,14 @@ std::vector<CpuSet> widened(std::vector<CpuSet> placement, const std::vector<Cpu
   return placement;
 }
 
-std::vector<CpuSet> place_here(const Placing& placing, int ranks) {
+std::vector<CpuSet> place_here(Placing placing, int ranks) {
   Binding binding = placing.binding;
   if (binding == Binding::kNone) return std::vector<CpuSet>(static_cast<std::size_t>(ranks));
+  // Ranks that are bound to sockets go round them, unless somebody says otherwise.
+  if (!placing.by_turns && !placing.in_order && (binding == Binding::kNuma || binding == Binding::kSocket)) {
+    placing.by_turns = true;
+    placing.turns = binding == Binding::kNuma ? Level::kNuma : Level::kSocket;
+  }
   // Ranks that go round sockets are bound to them, unless somebody says otherwise.
   if (binding == Binding::kShare && placing.by_turns) binding = binding_to(placing.turns);
   const bool threads =

@@ -30,14 +30,15 @@ enum class Binding {
 // How ranks are placed.
 struct Placing {
   Binding binding = Binding::kShare;
-  bool by_turns = false;  // ranks go round the parts of this level (--map-by socket), instead of place after place
+  bool by_turns = false;  // ranks go round the parts of this level (--map-by socket)
   Level turns = Level::kCore;
-  int each = 1;          // ranks that follow one another within a part
-  bool threads = false;  // a place is a hardware thread, not a core
+  bool in_order = false;  // place after place, whatever they are bound to (--map-by slot)
+  int each = 1;           // ranks that follow one another within a part
+  bool threads = false;   // a place is a hardware thread, not a core
 };
 
 // One entry a rank, on this machine.
-std::vector<CpuSet> place_here(const Placing& placing, int ranks);
+std::vector<CpuSet> place_here(Placing placing, int ranks);
 
 // The parts of it. Pure.
 // One entry a rank: a share of the places (kShare), nothing (kNone), or one place each (all others).

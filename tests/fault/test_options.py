@@ -5,6 +5,7 @@ word, and starts nothing.
 """
 
 import os
+import re
 import socket
 import tempfile
 import unittest
@@ -111,6 +112,31 @@ class Table(LaunchTest):
                 self.assertEqual((result.returncode, result.stdout), (0, f"ran {words}\n"))
         self.assertEqual(run("-n", "1", "--", *SHOW).stdout, "ran\n")
         self.assert_ended(run("-n", "1", "--", "-n", "2"), 127, '"-n"')
+
+
+# Two sockets, two memory domains each, two cores each, two hardware threads each.
+MACHINE = "pack:2 numa:2 core:2 pu:2"
+PLACES = [
+    ("-n 2", "0-7 8-15"), ("-n 8", "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15"), ("-n 9", " ".join(["not"] * 9)),
+    ("-n 3 --bind-to core", "0-1 2-3 4-5"), ("-n 3 --bind-to hwthread", "0 1 2"), ("-n 2 --bind-to none", "not not"),
+    ("-n 3 --bind-to socket", "0-7 8-15 0-7"), ("-n 5 --bind-to numa", "0-3 4-7 8-11 12-15 0-3"),
+    ("-n 3 --map-by slot --bind-to socket", "0-7 0-7 0-7"), ("-n 5 --map-by core --bind-to numa", "0-3 0-3 4-7 4-7 8-11"),
+    ("-n 3 --map-by socket", "0-7 8-15 0-7"), ("-n 3 --map-by socket --bind-to core", "0-1 8-9 2-3"),
+    ("-n 5 --map-by numa --bind-to core", "0-1 4-5 8-9 12-13 2-3"), ("-n 2 --map-by hwthread", "0 1"),
+    ("-n 3 --map-by core --bind-to hwthread", "0 2 4"), ("-n 4 --map-by ppr:2:socket --bind-to core", "0-1 2-3 8-9 10-11"),
+    ("-n 4 --map-by ppr:1:numa", "0-3 4-7 8-11 12-15"), ("-n 4 --map-by ppr:2:socket", "0-7 0-7 8-15 8-15"),
+    ("-n 3 --map-by socket --bind-to none", "not not not"), ("-n 16 --use-hwthread-cpus", " ".join(map(str, range(16)))),
+]
+
+
+class Places(LaunchTest):
+    def test_where_ranks_are_bound(self):
+        for words, places in PLACES:
+            with self.subTest(words):
+                result = run(*words.split(), "--report-bindings", "true", env={**os.environ, "HWLOC_SYNTHETIC": MACHINE})
+                self.assert_ended(result, 0)
+                told = re.findall(r"is (?:bound to CPU (\S+)|(not) bound)", result.stderr)
+                self.assertEqual(" ".join(cpus or no for cpus, no in told), places)
 
 
 class HostFiles(LaunchTest):
