@@ -127,6 +127,9 @@ fi
 for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
   ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
 done
+for count in 1 2 4; do
+  ranks "diffusion2d_$count" $count 120 "$build/bin/diffusion2d" --device cuda --grid 130,4096 --steps 500
+done
 
 echo
 printf '%s\n' "${summary[@]}"
