@@ -16,7 +16,8 @@ struct Choice {
 };
 
 // The participants of one side that chose `color`, by key, then by rank.
-Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side) {
+Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side,
+                   const Group& origin) {
   std::vector<int> chosen;
   for (int i = 0; i < participants.size(); ++i) {
     if (participants.on_own_side(i) == own_side && choices[static_cast<std::size_t>(i)].color == color) {
@@ -27,7 +28,7 @@ Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& 
     return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
   });
   for (int& entry : chosen) entry = participants.proc(entry);
-  return make_group(std::move(chosen));
+  return make_group(std::move(chosen), origin);
 }
 
 int node_of(int proc) {
@@ -68,9 +69,9 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
   HR_TRY(p2p::run_blocking(allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(choices.data()))));
   Ref<Communicator> made;
   if (color != abi::kUndefined) {
-    Ref<Group> local = side_of(participants, choices, color, true);
+    Ref<Group> local = side_of(participants, choices, color, true, *comm.local_);
     Ref<Group> remote;
-    if (comm.is_inter()) remote = side_of(participants, choices, color, false);
+    if (comm.is_inter()) remote = side_of(participants, choices, color, false, *comm.remote_);
     // A color that the other group does not have leads nowhere (section 7.6.2).
     if (!comm.is_inter() || remote->size() > 0) {
       made = assemble(std::move(local), std::move(remote), comm.errhandler_);

@@ -1,5 +1,6 @@
 // What a conformance suite asked and this library once answered wrongly. One case a run, named by the first argument;
 // "world_handler" leaves MPI_COMM_SELF's error handler as it is.
+#include <algorithm>
 #include <cctype>
 #include <climits>
 #include <cstring>
@@ -185,6 +186,182 @@ void psets() {
   CHECK_OK(MPI_Session_finalize(&session));
 }
 
+// What a Bsend leaves in the buffer that it used.
+bool holds(const std::vector<char>& buffer, const std::string& text) {
+  return std::search(buffer.begin(), buffer.end(), text.begin(), text.end()) != buffer.end();
+}
+
+// Sends to itself and receives; the message stands in `used` and not in `others`.
+void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<const std::vector<char>*>& others) {
+  static int number = 0;
+  const std::string text = "message " + std::to_string(++number) + " of a buffered send";
+  std::string received(text.size(), 'x');
+  const int length = static_cast<int>(text.size());
+  CHECK_OK(MPI_Bsend(text.data(), length, MPI_CHAR, 0, 5, comm));
+  CHECK(holds(used, text));
+  for (const std::vector<char>* other : others) CHECK(!holds(*other, text));
+  CHECK_OK(MPI_Recv(received.data(), length, MPI_CHAR, 0, 5, comm, MPI_STATUS_IGNORE));
+  CHECK_EQ(received, text);
+}
+
+// A communicator's own buffer comes first, then that of the session it was derived from, however, then the process's.
+void session_buffer() {
+  constexpr int kBytes = 1000 + MPI_BSEND_OVERHEAD;
+  std::vector<char> of_session(kBytes), of_comm(kBytes), of_process(kBytes);
+  MPI_Session session = MPI_SESSION_NULL;
+  CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  CHECK_OK(MPI_Session_attach_buffer(session, of_session.data(), kBytes));
+  MPI_Group set = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+  CHECK_OK(MPI_Group_from_session_pset(session, "mpi://SELF", &set));
+  const int zero = 0;
+  CHECK_OK(MPI_Group_incl(set, 1, &zero, &group));
+  MPI_Comm first = MPI_COMM_NULL, second = MPI_COMM_NULL, third = MPI_COMM_NULL, fourth = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_create_from_group(group, "session_buffer", MPI_INFO_NULL, MPI_ERRORS_RETURN, &first));
+  CHECK_OK(MPI_Comm_dup(first, &second));
+  CHECK_OK(MPI_Comm_split(second, 0, 0, &third));
+  const int one = 1;
+  CHECK_OK(MPI_Cart_create(third, 1, &one, &zero, 0, &fourth));
+  for (MPI_Comm comm : {first, second, third, fourth}) bsend_uses(comm, of_session, {});
+  CHECK_EQ(class_of(MPI_Bsend(&zero, 1, MPI_INT, 0, 5, MPI_COMM_SELF)), MPI_ERR_BUFFER);
+
+  CHECK_OK(MPI_Buffer_attach(of_process.data(), kBytes));
+  bsend_uses(first, of_session, {&of_process});
+  bsend_uses(MPI_COMM_SELF, of_process, {&of_session});
+  CHECK_OK(MPI_Comm_attach_buffer(first, of_comm.data(), kBytes));
+  bsend_uses(first, of_comm, {&of_session, &of_process});
+  bsend_uses(second, of_session, {&of_comm, &of_process});
+  void* address = nullptr;
+  int size = 0;
+  CHECK_OK(MPI_Comm_detach_buffer(first, &address, &size));
+  CHECK(address == of_comm.data());
+  CHECK_EQ(size, kBytes);
+  CHECK_OK(MPI_Session_detach_buffer(session, &address, &size));
+  CHECK(address == of_session.data());
+  bsend_uses(first, of_process, {&of_session, &of_comm});
+  CHECK_OK(MPI_Buffer_detach(&address, &size));
+  for (MPI_Comm* comm : {&first, &second, &third, &fourth}) CHECK_OK(MPI_Comm_free(comm));
+  CHECK_OK(MPI_Group_free(&set));
+  CHECK_OK(MPI_Group_free(&group));
+  CHECK_OK(MPI_Session_finalize(&session));
+}
+
+// What goes wrong with a duplication under way is told to its communicator; the new one has the same handler.
+void idup_handler() {
+  MPI_Errhandler parent = handler(&on_parent);
+  MPI_Errhandler self = handler(&on_self);
+  MPI_Comm comm = MPI_COMM_NULL, made = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+  CHECK_OK(MPI_Comm_set_errhandler(comm, parent));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, self));
+  CHECK_OK(MPI_Comm_idup(comm, &made, &request));
+  CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK_EQ(class_of(MPI_Send(&request, -1, MPI_INT, 0, 0, made)), MPI_ERR_COUNT);
+  CHECK_EQ(parent_calls, 1);
+  CHECK_OK(MPI_Comm_free(&made));
+
+  // Until there is no context for another one.
+  std::vector<MPI_Comm> alive;
+  int code = MPI_SUCCESS;
+  while (code == MPI_SUCCESS) {
+    CHECK_OK(MPI_Comm_idup(comm, &made, &request));
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS) alive.push_back(made);
+  }
+  CHECK_EQ(class_of(code), MPI_ERR_OTHER);
+  CHECK_EQ(parent_calls, 2);
+  CHECK_EQ(self_calls, 0);
+  for (MPI_Comm& each : alive) CHECK_OK(MPI_Comm_free(&each));
+  CHECK_OK(MPI_Comm_dup(comm, &made));
+  CHECK_OK(MPI_Comm_free(&made));
+  CHECK_OK(MPI_Comm_free(&comm));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Errhandler_free(&parent));
+  CHECK_OK(MPI_Errhandler_free(&self));
+}
+
+// Two ranks that hold 32,768 communicators each, of different contexts: there are others for one of both.
+void contexts() {
+  constexpr std::size_t kHeld = 32'768;
+  int rank = -1;
+  CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  std::vector<MPI_Comm> held(2 * kHeld - 3, MPI_COMM_NULL);
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (std::size_t i = 0; i < (rank == 0 ? kHeld - 3 : held.size()); ++i) {
+    CHECK_OK(MPI_Comm_idup(MPI_COMM_SELF, &held[i], &request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  for (std::size_t i = 0; rank == 1 && i < kHeld - 3; ++i) CHECK_OK(MPI_Comm_free(&held[i]));
+  MPI_Comm both = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_idup(MPI_COMM_WORLD, &both, &request));
+  CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  int sum = 0;
+  CHECK_OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, both));
+  CHECK_EQ(sum, 1);
+  CHECK_OK(MPI_Comm_free(&both));
+  for (MPI_Comm& each : held) {
+    if (each != MPI_COMM_NULL) CHECK_OK(MPI_Comm_free(&each));
+  }
+}
+
+// More than there are contexts, freed in several orders: each is used again.
+void contexts_again() {
+  MPI_Comm alive[3];
+  MPI_Request requests[2];
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &alive[0]));
+  for (int i = 0; i < 30'000; ++i) {
+    // The parent goes while its duplicates are on their way; these go in either order.
+    CHECK_OK(MPI_Comm_idup(alive[0], &alive[1], &requests[0]));
+    CHECK_OK(MPI_Comm_idup(alive[0], &alive[2], &requests[1]));
+    CHECK_OK(MPI_Comm_free(&alive[0]));
+    CHECK_OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_OK(MPI_Comm_free(&alive[1 + i % 2]));
+    alive[0] = alive[2 - i % 2];
+  }
+  CHECK_OK(MPI_Comm_free(&alive[0]));
+}
+
+// What is significant at a root or leader only may be anything elsewhere.
+void root_only() {
+  int rank = -1;
+  CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  const bool root = rank == 0;
+  int garbage = 0;
+  const auto info = root ? MPI_INFO_NULL : reinterpret_cast<MPI_Info>(&garbage);
+  MPI_Comm made = MPI_COMM_NULL;
+  const auto unwanted = [](int code) { return class_of(code) == MPI_ERR_ARG || class_of(code) == MPI_ERR_INFO; };
+  char command[] = "/no/such/program";
+  char* commands[] = {command};
+  const int one = 1;
+  CHECK(!unwanted(MPI_Comm_spawn(root ? command : nullptr, MPI_ARGV_NULL, root ? 1 : -1, info, 0, MPI_COMM_WORLD, &made,
+                                 MPI_ERRCODES_IGNORE)));
+  CHECK(
+      !unwanted(MPI_Comm_spawn_multiple(root ? 1 : -1, root ? commands : nullptr, MPI_ARGVS_NULL, root ? &one : nullptr,
+                                        root ? &info : nullptr, 0, MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE)));
+  CHECK(!unwanted(MPI_Comm_connect(root ? "no such port" : nullptr, info, 0, MPI_COMM_WORLD, &made)));
+
+  // Ranks 0 and 1 beside 2 and 3; the first of each leads.
+  MPI_Comm half = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half));
+  const bool leads = rank % 2 == 0;
+  const int other = rank < 2 ? 2 : 0;
+  CHECK_OK(MPI_Intercomm_create(half, 0, leads ? MPI_COMM_WORLD : reinterpret_cast<MPI_Comm>(&garbage),
+                                leads ? other : -77, 3, &made));
+  CHECK_OK(MPI_Comm_free(&made));
+  MPI_Group world = MPI_GROUP_NULL, local = MPI_GROUP_NULL, remote = MPI_GROUP_NULL;
+  CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  CHECK_OK(MPI_Comm_group(half, &local));
+  CHECK_OK(MPI_Group_difference(world, local, &remote));
+  CHECK_OK(MPI_Intercomm_create_from_groups(local, 0, leads ? remote : MPI_GROUP_NULL, leads ? 0 : -77, "root_only",
+                                            MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+  int size = 0;
+  CHECK_OK(MPI_Comm_remote_size(made, &size));
+  CHECK_EQ(size, 2);
+  for (MPI_Group* group : {&world, &local, &remote}) CHECK_OK(MPI_Group_free(group));
+  CHECK_OK(MPI_Comm_free(&made));
+  CHECK_OK(MPI_Comm_free(&half));
+}
+
 // More classes and codes than there are numbers, if those removed are counted.
 void error_numbers() {
   for (int i = 0; i < 70'000; ++i) {
@@ -269,6 +446,11 @@ int main(int argc, char** argv) {
       {"from_group_handler", from_group_handler},
       {"psets", psets},
       {"error_numbers", error_numbers},
+      {"session_buffer", session_buffer},
+      {"idup_handler", idup_handler},
+      {"contexts", contexts},
+      {"contexts_again", contexts_again},
+      {"root_only", root_only},
   };
   const auto found = cases.find(which);
   CHECK(found != cases.end());

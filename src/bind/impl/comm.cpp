@@ -136,10 +136,10 @@ Status intercomm_create(comm::Communicator& local_comm, int local_leader, comm::
   return comm::intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, &newintercomm);
 }
 
-Status intercomm_create_from_groups(comm::Group& local_group, int local_leader, comm::Group& remote_group,
+Status intercomm_create_from_groups(comm::Group& local_group, int local_leader, comm::Group* remote_group,
                                     int remote_leader, const char* stringtag, comm::Info* info,
                                     comm::Errhandler& errhandler, Ref<comm::Communicator>& newintercomm) {
-  return comm::intercomm_create_from_groups(local_group, local_leader, &remote_group, remote_leader, stringtag, info,
+  return comm::intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, info,
                                             errhandler, &newintercomm);
 }
 
