@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,40 +32,79 @@ int class_of(int code) {
   return error_class;
 }
 
-// MPI_CHAR is the platform's char: as negative as that is, and wrapping like it.
-void chars() {
-  for (const int count : {1, 7, 64, 1000}) {
-    std::vector<char> in(static_cast<std::size_t>(count));
-    std::vector<char> out(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<char>(i % 7 - 3);
-    const auto reduce = [&](MPI_Op op, const std::function<char(char, char)>& expected) {
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<char>(i % 5 - 2);
-      const std::vector<char> before = out;
-      CHECK_OK(MPI_Reduce_local(in.data(), out.data(), count, MPI_CHAR, op));
-      for (std::size_t i = 0; i < out.size(); ++i) CHECK_EQ(int(out[i]), int(expected(in[i], before[i])));
-      std::vector<char> all(in.size(), 'x');
-      CHECK_OK(MPI_Allreduce(in.data(), all.data(), count, MPI_CHAR, op, MPI_COMM_SELF));
-      for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(int(all[i]), int(in[i]));
-    };
-    reduce(MPI_SUM, [](char a, char b) { return static_cast<char>(a + b); });
-    reduce(MPI_PROD, [](char a, char b) { return static_cast<char>(a * b); });
-    reduce(MPI_MAX, [](char a, char b) { return a > b ? a : b; });
-    reduce(MPI_MIN, [](char a, char b) { return a < b ? a : b; });
-    reduce(MPI_BAND, [](char a, char b) { return static_cast<char>(a & b); });
-    reduce(MPI_BOR, [](char a, char b) { return static_cast<char>(a | b); });
-    reduce(MPI_BXOR, [](char a, char b) { return static_cast<char>(a ^ b); });
+// What may be reduced with default options of benchmark suites: small integers, whatever they are called, as negative
+// as their C types are, and wrapping like them. The result of all ranks is checked, and that of MPI_Reduce_local.
+template <class T>
+void reduce_small(MPI_Datatype type, MPI_Op op, const std::function<T(T, T)>& expected) {
+  int rank = -1, size = 0;
+  CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  const auto input = [](int of_rank, std::size_t i) {
+    return static_cast<T>(static_cast<int>(i) % 7 - 3 + 100 * of_rank);
+  };
+  for (const int count : {1, 7, 64, 5000}) {
+    std::vector<T> in(static_cast<std::size_t>(count)), all(in.size(), T('x')), local(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = input(rank, i);
+    CHECK_OK(MPI_Allreduce(in.data(), all.data(), count, type, op, MPI_COMM_WORLD));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      T wanted = input(0, i);
+      for (int other = 1; other < size; ++other) wanted = expected(wanted, input(other, i));
+      CHECK_EQ(int(all[i]), int(wanted));
+    }
+    for (std::size_t i = 0; i < local.size(); ++i) local[i] = static_cast<T>(i % 5 - 2);
+    const std::vector<T> before = local;
+    CHECK_OK(MPI_Reduce_local(in.data(), local.data(), count, type, op));
+    for (std::size_t i = 0; i < local.size(); ++i) CHECK_EQ(int(local[i]), int(expected(in[i], before[i])));
   }
-  char in[4] = {0, 0, 5, 5};
-  char out[4] = {0, 9, 0, 9};
-  CHECK_OK(MPI_Reduce_local(in, out, 4, MPI_CHAR, MPI_LAND));
-  CHECK_EQ(std::string(out, 4), std::string("\0\0\0\1", 4));
-  CHECK_EQ(class_of(MPI_Reduce_local(in, out, 2, MPI_CHAR, MPI_MAXLOC)), MPI_ERR_OP);
+}
+
+template <class T>
+void truths_of(MPI_Datatype type) {
+  reduce_small<T>(type, MPI_LAND, [](T a, T b) { return static_cast<T>(a && b); });
+  reduce_small<T>(type, MPI_LOR, [](T a, T b) { return static_cast<T>(a || b); });
+  reduce_small<T>(type, MPI_LXOR, [](T a, T b) { return static_cast<T>(!a != !b); });
+}
+
+void is_refused(MPI_Datatype type, std::initializer_list<MPI_Op> ops) {
+  for (MPI_Op op : ops) {
+    char in[32] = {}, out[32] = {};
+    CHECK_EQ(class_of(MPI_Reduce_local(in, out, 1, type, op)), MPI_ERR_OP);
+  }
+}
+
+template <class T>
+void all_of(MPI_Datatype type) {
+  reduce_small<T>(type, MPI_SUM, [](T a, T b) { return static_cast<T>(a + b); });
+  reduce_small<T>(type, MPI_PROD, [](T a, T b) { return static_cast<T>(a * b); });
+  reduce_small<T>(type, MPI_MAX, [](T a, T b) { return a > b ? a : b; });
+  reduce_small<T>(type, MPI_MIN, [](T a, T b) { return a < b ? a : b; });
+  reduce_small<T>(type, MPI_BAND, [](T a, T b) { return static_cast<T>(a & b); });
+  reduce_small<T>(type, MPI_BOR, [](T a, T b) { return static_cast<T>(a | b); });
+  reduce_small<T>(type, MPI_BXOR, [](T a, T b) { return static_cast<T>(a ^ b); });
+  truths_of<T>(type);
+  is_refused(type, {MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP});
+}
+
+void chars() {
+  all_of<char>(MPI_CHAR);
+  all_of<signed char>(MPI_SIGNED_CHAR);
+  all_of<unsigned char>(MPI_UNSIGNED_CHAR);
+  all_of<unsigned char>(MPI_BYTE);
+  all_of<unsigned char>(MPI_CHARACTER);
+  truths_of<unsigned char>(MPI_C_BOOL);
+  truths_of<unsigned char>(MPI_CXX_BOOL);
+  // What no library takes.
+  const auto numbers = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR};
+  for (MPI_Datatype type : {MPI_C_BOOL, MPI_CXX_BOOL, MPI_WCHAR, MPI_PACKED}) is_refused(type, numbers);
+  for (MPI_Datatype type : {MPI_WCHAR, MPI_PACKED, MPI_FLOAT}) is_refused(type, {MPI_LAND, MPI_LOR, MPI_LXOR});
 }
 
 void chars_refused() {
-  char in = 1;
-  char out = 1;
-  CHECK_EQ(class_of(MPI_Reduce_local(&in, &out, 1, MPI_CHAR, MPI_SUM)), MPI_ERR_OP);
+  for (MPI_Datatype type : {MPI_CHAR, MPI_BYTE, MPI_CHARACTER}) is_refused(type, {MPI_SUM, MPI_MAX, MPI_LAND});
+  for (MPI_Datatype type : {MPI_CHAR, MPI_CHARACTER}) is_refused(type, {MPI_BOR});
+  unsigned char in = 5, out = 3;
+  CHECK_OK(MPI_Reduce_local(&in, &out, 1, MPI_BYTE, MPI_BOR));
+  CHECK_EQ(out, 7);
 }
 
 void files() {
@@ -72,6 +112,7 @@ void files() {
     MPI_File file = MPI_FILE_NULL;
     CHECK_EQ(class_of(MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file)),
              MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK_EQ(class_of(MPI_File_delete("none", MPI_INFO_NULL)), MPI_ERR_UNSUPPORTED_OPERATION);
   }
 }
 
