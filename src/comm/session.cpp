@@ -49,6 +49,10 @@ Session::Session(Ref<Errhandler> errhandler, std::string thread_level)
 
 int number_of_psets() noexcept { return static_cast<int>(kPsets.size()); }
 
+bool is_pset_name(int n, std::string_view name) noexcept {
+  return same_name(kPsets[static_cast<std::size_t>(n)], name);
+}
+
 Status pset_name(int n, std::string_view* name) {
   if (n < 0 || n >= number_of_psets()) {
     return fail(Errc::kArg, "there is no process set number %d: there are %d", n, number_of_psets());

@@ -31,6 +31,8 @@ class Session final : public Object {
 
 // The process sets that exist: mpi://WORLD and mpi://SELF, in this order.
 int number_of_psets() noexcept;
+// Whether this is the name of set number n; names are without regard to case.
+bool is_pset_name(int n, std::string_view name) noexcept;
 // MPI_ERR_ARG: no such index.
 Status pset_name(int n, std::string_view* name);
 // A group of the session's. MPI_ERR_ARG: no such set.

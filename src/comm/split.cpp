@@ -5,6 +5,7 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/session.hpp"
 
 namespace hr::comm {
 
@@ -51,8 +52,8 @@ int color_by_resource(const Info* hints, int type) {
   const std::string* resource = hints->get(kResourceKey);
   if (resource != nullptr && *resource == kSharedMemory) return node_of(proc);
   const std::string* pset = type == abi::kCommTypeResourceGuided ? hints->get("mpi_pset_name") : nullptr;
-  if (pset != nullptr && *pset == "mpi://WORLD") return 0;
-  if (pset != nullptr && *pset == "mpi://SELF") return proc;
+  if (pset != nullptr && is_pset_name(0, *pset)) return 0;
+  if (pset != nullptr && is_pset_name(1, *pset)) return proc;
   return abi::kUndefined;
 }
 

@@ -124,22 +124,32 @@ void iflush() {
   std::vector<char> received(kBytes, 'x');
   MPI_Session session = MPI_SESSION_NULL;
   CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-  for (const int form : {0, 1}) {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm of_session = MPI_COMM_NULL;
+  CHECK_OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+  CHECK_OK(MPI_Comm_create_from_group(group, "iflush", MPI_INFO_NULL, MPI_ERRORS_RETURN, &of_session));
+  for (const int form : {0, 1, 2}) {
+    MPI_Comm comm = form == 2 ? of_session : MPI_COMM_SELF;
     void* address = nullptr;
     int size = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     if (form == 0) CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
     if (form == 1) CHECK_OK(MPI_Comm_attach_buffer(MPI_COMM_SELF, buffer.data(), static_cast<int>(buffer.size())));
-    CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 0, 5, MPI_COMM_SELF));
+    if (form == 2) CHECK_OK(MPI_Session_attach_buffer(session, buffer.data(), static_cast<int>(buffer.size())));
+    CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 0, 5, comm));
+    if (form == 2) CHECK_OK(MPI_Session_iflush_buffer(session, &request));
     if (form == 0) CHECK_OK(MPI_Buffer_iflush(&request));
     if (form == 1) CHECK_OK(MPI_Comm_iflush_buffer(MPI_COMM_SELF, &request));
-    CHECK_OK(MPI_Recv(received.data(), kBytes, MPI_CHAR, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Recv(received.data(), kBytes, MPI_CHAR, 0, 5, comm, MPI_STATUS_IGNORE));
     CHECK(received == data);
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     if (form == 0) CHECK_OK(MPI_Buffer_detach(&address, &size));
     if (form == 1) CHECK_OK(MPI_Comm_detach_buffer(MPI_COMM_SELF, &address, &size));
+    if (form == 2) CHECK_OK(MPI_Session_detach_buffer(session, &address, &size));
     CHECK(address == buffer.data());
   }
+  CHECK_OK(MPI_Comm_free(&of_session));
+  CHECK_OK(MPI_Group_free(&group));
   CHECK_OK(MPI_Session_finalize(&session));
 }
 
@@ -205,6 +215,9 @@ void from_group_handler() {
   const std::string too_long(MPI_MAX_STRINGTAG_LEN + 1, 't');
   CHECK(MPI_Comm_create_from_group(group, too_long.c_str(), MPI_INFO_NULL, given, &comm) != MPI_SUCCESS);
   CHECK_EQ(parent_calls, 1);
+  CHECK(MPI_Intercomm_create_from_groups(group, 0, group, 0, too_long.c_str(), MPI_INFO_NULL, given, &comm) !=
+        MPI_SUCCESS);
+  CHECK_EQ(parent_calls, 2);
   CHECK_EQ(self_calls, 0);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Group_free(&group));
@@ -222,6 +235,16 @@ void psets() {
     CHECK_OK(MPI_Group_from_session_pset(session, name, &group));
     CHECK_OK(MPI_Group_free(&group));
   }
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_OK(MPI_Session_get_pset_info(session, "Mpi://Self", &info));
+  CHECK_OK(MPI_Info_free(&info));
+  CHECK_OK(MPI_Info_create(&info));
+  CHECK_OK(MPI_Info_set(info, "mpi_pset_name", "MPI://world"));
+  CHECK_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &comm));
+  CHECK(comm != MPI_COMM_NULL);
+  CHECK_OK(MPI_Comm_free(&comm));
+  CHECK_OK(MPI_Info_free(&info));
   int length = 5;
   CHECK_EQ(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, nullptr)), MPI_ERR_ARG);
   CHECK_OK(MPI_Session_finalize(&session));
