@@ -189,6 +189,9 @@ class Writer:
         else:
             self.arguments[parameter.name] = f"file_in({parameter.name})"
 
+    def rule_as_it_is(self, parameter: Parameter) -> None:
+        pass
+
     def rule_buffer(self, parameter: Parameter) -> None:
         self.arguments[parameter.name] = f"buffer_in({parameter.name})"
 
