@@ -8,7 +8,7 @@ constexpr int kClassMask = 0xffff;
 }  // namespace
 
 int ErrorCode::other_out(int code) noexcept {
-  if (code < 0) return code;
+  if (code < 0) return ~code;
   const int error_class = code & kClassMask;
   if (error_class == MPI_ERR_LASTCODE) return value::kErrLastcode;
   if (error_class > MPI_ERR_LASTCODE) return code | kAdded;
@@ -16,11 +16,11 @@ int ErrorCode::other_out(int code) noexcept {
 }
 
 int ErrorCode::other_in(int code) noexcept {
-  if (code < 0) return code;
+  if (code < 0) return ~code;
   if (code == value::kErrLastcode) return MPI_ERR_LASTCODE;
   if ((code & kAdded) != 0) return code & ~kAdded;
   const int error_class = ErrorClass::in(code & kClassMask);
-  return error_class == kNoValue ? kNoValue : (code & ~kClassMask) | error_class;
+  return error_class == kNoValue ? ~code : (code & ~kClassMask) | error_class;
 }
 
 }  // namespace hr::mpich

@@ -13,36 +13,30 @@
 namespace hr::mpich {
 namespace {
 
-std::atomic<bool> several{true};
-std::once_flag asked;
-bool noted = false;
-
-// In the World Model the level of threads is known from MPI_Init on; a session may bring threads at any time.
+// In the World Model the level of threads is known from MPI_Init on.
 void ask() {
   int initialized = 0;
   int level = MPI_THREAD_MULTIPLE;
-  if (noted || standard.MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return;
-  if (standard.MPI_Query_thread(&level) == MPI_SUCCESS) several = level == MPI_THREAD_MULTIPLE;
+  const bool world = standard.MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
+                     standard.MPI_Query_thread(&level) == MPI_SUCCESS;
+  Callers unknown = Callers::kUnknown;
+  callers.compare_exchange_strong(unknown, world && level != MPI_THREAD_MULTIPLE ? Callers::kOne : Callers::kSeveral);
 }
 
 // Held for a few instructions.
 class Gate {
  public:
-  Gate() noexcept : held_(several.load(std::memory_order_relaxed)) {
-    if (!held_) return;
+  Gate() noexcept {
     for (int round = 0; word_.test_and_set(std::memory_order_acquire); ++round) {
       if (round > 100) sched_yield();
     }
   }
-  ~Gate() {
-    if (held_) word_.clear(std::memory_order_release);
-  }
+  ~Gate() { word_.clear(std::memory_order_release); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
  private:
   inline static std::atomic_flag word_;
-  bool held_;
 };
 
 struct Numbers {
@@ -58,13 +52,6 @@ Numbers& numbers() {
 }
 
 }  // namespace
-
-bool several_threads() noexcept { return several.load(std::memory_order_relaxed); }
-
-void note_several_threads() noexcept {
-  noted = true;
-  several = true;
-}
 
 void Slots::grow() noexcept {
   if (grown_ == kChunks) {
@@ -88,30 +75,28 @@ void Slots::grow() noexcept {
 }
 
 template <Kind kind>
-unsigned Table<kind>::add_fresh(void* object) noexcept {
-  std::call_once(asked, ask);
-  const Gate gate;
-  return slots_.take(object);
-}
-
-template <Kind kind>
-unsigned Table<kind>::add_known(void* object) noexcept {
-  if constexpr (kind == Kind::kSession) note_several_threads();
-  Numbers& known = numbers<kind>();
-  const std::lock_guard lock(known.mutex);
-  const auto found = known.of.find(object);
-  if (found != known.of.end()) {
-    ++slots_.at(found->second).uses;
-    return found->second;
+unsigned Table<kind>::add_shared(void* object) noexcept {
+  if constexpr (Traits<kind>::kFresh) {
+    if (callers.load(std::memory_order_relaxed) == Callers::kUnknown) [[unlikely]] ask();
+    const Gate gate;
+    return slots_.take(object);
+  } else {
+    if constexpr (kind == Kind::kSession) callers = Callers::kSeveral;
+    Numbers& known = numbers<kind>();
+    const std::lock_guard lock(known.mutex);
+    const auto found = known.of.find(object);
+    if (found != known.of.end()) {
+      ++slots_.at(found->second).uses;
+      return found->second;
+    }
+    const unsigned index = slots_.take(object);
+    known.of.emplace(object, index);
+    return index;
   }
-  const unsigned index = slots_.take(object);
-  known.of.emplace(object, index);
-  return index;
 }
 
 template <Kind kind>
-void Table<kind>::drop(int handle) noexcept {
-  const unsigned index = static_cast<unsigned>(handle) & kIndexMask;
+void Table<kind>::drop_shared(unsigned index) noexcept {
   if constexpr (Traits<kind>::kFresh) {
     const Gate gate;
     if (slots_.find(index) != nullptr) slots_.give_back(index);

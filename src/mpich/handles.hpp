@@ -7,7 +7,7 @@
 // An empty slot, and everything that is no handle, becomes a null pointer, which libmpi_abi.so.1 refuses.
 //
 // Threads: any. A slot's address is written before its number is known to anybody. Objects: one mutex a kind. Requests:
-// a lock that is only taken where several threads may call MPI (several_threads()).
+// a lock that is only taken where several threads may call MPI (callers).
 #pragma once
 
 #include <atomic>
@@ -63,24 +63,30 @@ class Slots {
   unsigned grown_ = 0;  // chunks that exist
 };
 
-// True until it is known that one thread at a time calls MPI.
-bool several_threads() noexcept;
-void note_several_threads() noexcept;
+// How many threads may call MPI at once. Asked when the first request is made; a session may bring more at any time.
+enum class Callers { kUnknown, kOne, kSeveral };
+inline std::atomic<Callers> callers{Callers::kUnknown};
 
 template <Kind kind>
 class Table {
  public:
   static void* find(int handle) noexcept { return slots_.find(static_cast<unsigned>(handle) & kIndexMask); }
-  static int add(void* object) noexcept {
-    return static_cast<int>(Traits<kind>::kPrefix |
-                            (Traits<kind>::kFresh ? add_fresh(object) : add_known(object)));
-  }
+  static int add(void* object) noexcept { return static_cast<int>(Traits<kind>::kPrefix | index_of(object)); }
   // One handle less. A number that stands for nothing is left alone.
-  static void drop(int handle) noexcept;
+  static void drop(int handle) noexcept {
+    const unsigned index = static_cast<unsigned>(handle) & kIndexMask;
+    if (!alone()) return drop_shared(index);
+    if (slots_.find(index) != nullptr) slots_.give_back(index);
+  }
 
  private:
-  static unsigned add_fresh(void* object) noexcept;
-  static unsigned add_known(void* object) noexcept;
+  // Nothing to lock and nothing to look up.
+  static bool alone() noexcept {
+    return Traits<kind>::kFresh && callers.load(std::memory_order_relaxed) == Callers::kOne;
+  }
+  static unsigned index_of(void* object) noexcept { return alone() ? slots_.take(object) : add_shared(object); }
+  static unsigned add_shared(void* object) noexcept;
+  static void drop_shared(unsigned index) noexcept;
 
   inline static Slots slots_;
 };

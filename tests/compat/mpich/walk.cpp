@@ -243,6 +243,22 @@ void statuses() {
   CHECK_EQ(status.count_lo, 5);
   CHECK_EQ(status.count_hi_and_cancelled, (1 << 8) << 1 | 1);
 
+  // What stands in a status that the program filled in means itself.
+#if MPI_VERSION > 4 || MPI_SUBVERSION > 0
+  int source = 0, tag = 0, error = 0;
+  status.MPI_SOURCE = -4;
+  status.MPI_ERROR = 333;
+  CHECK_OK(MPI_Status_set_tag(&status, -7));
+  CHECK_EQ(status.MPI_SOURCE, -4);
+  CHECK_EQ(status.MPI_ERROR, 333);
+  CHECK_OK(MPI_Status_get_source(&status, &source));
+  CHECK_OK(MPI_Status_get_tag(&status, &tag));
+  CHECK_OK(MPI_Status_get_error(&status, &error));
+  CHECK_EQ(source, -4);
+  CHECK_EQ(tag, -7);
+  CHECK_EQ(error, 333);
+#endif
+
   MPI_Fint fortran[5];
   MPI_Status back;
   CHECK_OK(MPI_Status_c2f(&status, fortran));
