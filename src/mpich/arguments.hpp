@@ -224,19 +224,26 @@ class StatusOut {
   MPI_Status status_;
 };
 
+// The call sets some field; what stands in the others, even if the program never wrote it, stays.
 class StatusInOut {
  public:
   explicit StatusInOut(Status* status) noexcept : theirs_(status == kStatusIgnore ? nullptr : status) {
     if (theirs_ != nullptr) to_standard(*theirs_, status_);
+    before_ = status_;
   }
   MPI_Status* argument() noexcept { return theirs_ == nullptr ? nullptr : &status_; }
   void finish() noexcept {
-    if (theirs_ != nullptr) to_mpich(status_, *theirs_);
+    if (theirs_ == nullptr) return;
+    if (status_.MPI_SOURCE != before_.MPI_SOURCE) theirs_->MPI_SOURCE = Rank::out(status_.MPI_SOURCE);
+    if (status_.MPI_TAG != before_.MPI_TAG) theirs_->MPI_TAG = Tag::out(status_.MPI_TAG);
+    if (status_.MPI_ERROR != before_.MPI_ERROR) theirs_->MPI_ERROR = ErrorCode::out(status_.MPI_ERROR);
+    data_to_mpich(status_, *theirs_);
   }
 
  private:
   Status* theirs_;
-  MPI_Status status_;
+  MPI_Status status_ = {};
+  MPI_Status before_;
 };
 
 class StatusesOut : public Array<Status, MPI_Status> {

@@ -18,15 +18,19 @@ inline void reset(MPI_Status& status) noexcept {
   status.MPI_ERROR = kNoValue;
 }
 
-inline void to_mpich(const MPI_Status& from, Status& to) noexcept {
-  if (from.MPI_ERROR != kNoValue) to.MPI_ERROR = ErrorCode::out(from.MPI_ERROR);
-  if (from.MPI_SOURCE == kNoValue) return;
+inline void data_to_mpich(const MPI_Status& from, Status& to) noexcept {
   const std::uint64_t bytes = bind::status_bytes(from);
-  to.MPI_SOURCE = Rank::out(from.MPI_SOURCE);
-  to.MPI_TAG = Tag::out(from.MPI_TAG);
   to.count_lo = static_cast<int>(static_cast<std::uint32_t>(bytes));
   to.count_hi_and_cancelled =
       static_cast<int>(static_cast<std::uint32_t>(bytes >> 32) << 1 | (bind::status_cancelled(from) ? 1U : 0U));
+}
+
+inline void to_mpich(const MPI_Status& from, Status& to) noexcept {
+  if (from.MPI_ERROR != kNoValue) to.MPI_ERROR = ErrorCode::out(from.MPI_ERROR);
+  if (from.MPI_SOURCE == kNoValue) return;
+  to.MPI_SOURCE = Rank::out(from.MPI_SOURCE);
+  to.MPI_TAG = Tag::out(from.MPI_TAG);
+  data_to_mpich(from, to);
 }
 
 inline void to_standard(const Status& from, MPI_Status& to) noexcept {

@@ -23,7 +23,9 @@ double least(Round round) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  // With an argument: as a program whose threads all call MPI.
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   char out[8] = {}, in[8];
   int rank = 0;
   MPI_Status status = {};

@@ -232,6 +232,11 @@ void statuses() {
   CHECK_EQ(flag, 0);
 
   // 63 bits of count, and the bit beside them.
+  MPI_Status unwritten;
+  std::memset(&unwritten, 0x80, sizeof unwritten);
+  CHECK_OK(MPI_Status_set_elements(&unwritten, MPI_INT, 3));
+  CHECK_EQ(unwritten.count_lo, 12);
+  CHECK_EQ(unwritten.MPI_SOURCE, static_cast<int>(0x80808080));
   const MPI_Count large = (MPI_Count{1} << 40) + 5;
   MPI_Count found = 0;
   CHECK_OK(MPI_Status_set_elements_x(&status, MPI_BYTE, large));
