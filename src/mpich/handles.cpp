@@ -1,43 +1,13 @@
 #include "mpich/handles.hpp"
 
-#include <sched.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <unordered_map>
 
-#include "mpich/entry.hpp"
-
 namespace hr::mpich {
 namespace {
-
-// In the World Model the level of threads is known from MPI_Init on.
-void ask() {
-  int initialized = 0;
-  int level = MPI_THREAD_MULTIPLE;
-  const bool world = standard.MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
-                     standard.MPI_Query_thread(&level) == MPI_SUCCESS;
-  Callers unknown = Callers::kUnknown;
-  callers.compare_exchange_strong(unknown, world && level != MPI_THREAD_MULTIPLE ? Callers::kOne : Callers::kSeveral);
-}
-
-// Held for a few instructions.
-class Gate {
- public:
-  Gate() noexcept {
-    for (int round = 0; word_.test_and_set(std::memory_order_acquire); ++round) {
-      if (round > 100) sched_yield();
-    }
-  }
-  ~Gate() { word_.clear(std::memory_order_release); }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-
- private:
-  inline static std::atomic_flag word_;
-};
 
 struct Numbers {
   std::mutex mutex;
@@ -75,37 +45,55 @@ void Slots::grow() noexcept {
 }
 
 template <Kind kind>
-unsigned Table<kind>::add_shared(void* object) noexcept {
-  if constexpr (Traits<kind>::kFresh) {
-    if (callers.load(std::memory_order_relaxed) == Callers::kUnknown) [[unlikely]] ask();
-    const Gate gate;
-    return slots_.take(object);
-  } else {
-    if constexpr (kind == Kind::kSession) callers = Callers::kSeveral;
-    Numbers& known = numbers<kind>();
-    const std::lock_guard lock(known.mutex);
-    const auto found = known.of.find(object);
-    if (found != known.of.end()) {
-      ++slots_.at(found->second).uses;
-      return found->second;
-    }
-    const unsigned index = slots_.take(object);
-    known.of.emplace(object, index);
-    return index;
+unsigned Table<kind>::add_known(void* object) noexcept {
+  Numbers& known = numbers<kind>();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.of.find(object);
+  if (found != known.of.end()) {
+    ++slots_.at(found->second).uses;
+    return found->second;
+  }
+  const unsigned index = slots_.take(object);
+  known.of.emplace(object, index);
+  return index;
+}
+
+template <Kind kind>
+void Table<kind>::drop_known(unsigned index) noexcept {
+  Numbers& known = numbers<kind>();
+  const std::lock_guard lock(known.mutex);
+  void* const object = slots_.find(index);
+  if (object == nullptr || --slots_.at(index).uses > 0) return;
+  known.of.erase(object);
+  slots_.give_back(index);
+}
+
+template <Kind kind>
+constinit thread_local Kept Table<kind>::kept_ __attribute__((tls_model("initial-exec"))) = {};
+
+template <Kind kind>
+void Table<kind>::get_more() noexcept {
+  // Its destructor gives back what is left when the thread ends.
+  struct End {
+    ~End() { give_back_kept(); }
+    void noted() noexcept {}
+  };
+  static thread_local End end;
+  end.noted();
+  const std::lock_guard lock(numbers<kind>().mutex);
+  for (unsigned i = 0; i < kMostKept / 4; ++i) {
+    const unsigned index = slots_.take(nullptr);
+    slots_.at(index).next = kept_.first;
+    kept_ = {index, kept_.count + 1};
   }
 }
 
 template <Kind kind>
-void Table<kind>::drop_shared(unsigned index) noexcept {
-  if constexpr (Traits<kind>::kFresh) {
-    const Gate gate;
-    if (slots_.find(index) != nullptr) slots_.give_back(index);
-  } else {
-    Numbers& known = numbers<kind>();
-    const std::lock_guard lock(known.mutex);
-    void* const object = slots_.find(index);
-    if (object == nullptr || --slots_.at(index).uses > 0) return;
-    known.of.erase(object);
+void Table<kind>::give_back_kept() noexcept {
+  const std::lock_guard lock(numbers<kind>().mutex);
+  while (kept_.first != 0) {
+    const unsigned index = kept_.first;
+    kept_ = {slots_.at(index).next, kept_.count - 1};
     slots_.give_back(index);
   }
 }

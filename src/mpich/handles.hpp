@@ -7,7 +7,7 @@
 // An empty slot, and everything that is no handle, becomes a null pointer, which libmpi_abi.so.1 refuses.
 //
 // Threads: any. A slot's address is written before its number is known to anybody. Objects: one mutex a kind. Requests:
-// a lock that is only taken where several threads may call MPI (callers).
+// each thread keeps some empty slots, and takes the mutex only to get more or to give some back.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class Slots {
     const Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk[index & (kChunkSlots - 1)].object.load(std::memory_order_relaxed);
   }
-  // The caller holds the kind's lock.
+  // The caller of the rest but at() holds the kind's mutex.
   unsigned take(void* object) noexcept {
     if (free_ == 0) [[unlikely]] grow();
     const unsigned index = free_;
@@ -63,9 +63,11 @@ class Slots {
   unsigned grown_ = 0;  // chunks that exist
 };
 
-// How many threads may call MPI at once. Asked when the first request is made; a session may bring more at any time.
-enum class Callers { kUnknown, kOne, kSeveral };
-inline std::atomic<Callers> callers{Callers::kUnknown};
+// Empty slots that a thread keeps; as long as it runs.
+struct Kept {
+  unsigned first;  // 0: none
+  unsigned count;
+};
 
 template <Kind kind>
 class Table {
@@ -75,19 +77,36 @@ class Table {
   // One handle less. A number that stands for nothing is left alone.
   static void drop(int handle) noexcept {
     const unsigned index = static_cast<unsigned>(handle) & kIndexMask;
-    if (!alone()) return drop_shared(index);
-    if (slots_.find(index) != nullptr) slots_.give_back(index);
+    if constexpr (!Traits<kind>::kFresh) {
+      drop_known(index);
+    } else if (slots_.find(index) != nullptr) {
+      Slot& slot = slots_.at(index);
+      slot.object.store(nullptr, std::memory_order_relaxed);
+      slot.next = kept_.first;
+      kept_.first = index;
+      if (++kept_.count > kMostKept) [[unlikely]] give_back_kept();
+    }
   }
 
  private:
-  // Nothing to lock and nothing to look up.
-  static bool alone() noexcept {
-    return Traits<kind>::kFresh && callers.load(std::memory_order_relaxed) == Callers::kOne;
+  static unsigned index_of(void* object) noexcept {
+    if constexpr (!Traits<kind>::kFresh) return add_known(object);
+    if (kept_.first == 0) [[unlikely]] get_more();
+    const unsigned index = kept_.first;
+    Slot& slot = slots_.at(index);
+    kept_.first = slot.next;
+    --kept_.count;
+    slot.object.store(object, std::memory_order_relaxed);
+    return index;
   }
-  static unsigned index_of(void* object) noexcept { return alone() ? slots_.take(object) : add_shared(object); }
-  static unsigned add_shared(void* object) noexcept;
-  static void drop_shared(unsigned index) noexcept;
+  static unsigned add_known(void* object) noexcept;
+  static void drop_known(unsigned index) noexcept;
+  static void get_more() noexcept;
+  static void give_back_kept() noexcept;
 
+  static constexpr unsigned kMostKept = 512;
+  // Known at load time, so that reading it is no call.
+  static constinit thread_local Kept kept_ __attribute__((tls_model("initial-exec")));
   inline static Slots slots_;
 };
 
