@@ -14,7 +14,8 @@ struct Degrees {
 Degrees degrees_of(MPI_Comm comm) noexcept {
   Degrees degrees;
   int topology = MPI_UNDEFINED;
-  if (comm == nullptr || comm == MPI_COMM_NULL || standard.MPI_Topo_test(comm, &topology) != MPI_SUCCESS) return degrees;
+  if (comm == nullptr || comm == MPI_COMM_NULL || standard.MPI_Topo_test(comm, &topology) != MPI_SUCCESS)
+    return degrees;
   int number = 0;
   if (topology == MPI_CART) {
     if (standard.MPI_Cartdim_get(comm, &number) == MPI_SUCCESS) degrees = {2 * number, 2 * number};

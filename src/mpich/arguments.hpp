@@ -187,7 +187,9 @@ class ValuesIn : public Array<const int, int> {
 template <class Rule>
 class ValuesOut : public Array<int, int> {
  public:
-  ValuesOut(int* numbers, std::int64_t length) : Array(numbers, length) { std::fill_n(ours_.data(), length_, kNoValue); }
+  ValuesOut(int* numbers, std::int64_t length) : Array(numbers, length) {
+    std::fill_n(ours_.data(), length_, kNoValue);
+  }
   void finish() noexcept {
     for (std::int64_t i = 0; i < length_; ++i) {
       if (ours_[i] != kNoValue) theirs_[i] = Rule::out(ours_[i]);

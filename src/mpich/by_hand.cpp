@@ -25,17 +25,28 @@ void attribute_out(int keyval, void* attribute_val, int flag) {
   if (flag == 0 || attribute_val == nullptr) return;
   void*& value = *static_cast<void**>(attribute_val);
   switch (keyval) {
-    case MPI_HOST: value = translate(kHost, Rank::out(*static_cast<int*>(value))); break;
-    case MPI_IO: value = translate(kIo, Rank::out(*static_cast<int*>(value))); break;
-    case MPI_LASTUSEDCODE: value = translate(kLastUsedCode, ErrorCode::out(*static_cast<int*>(value))); break;
-    case MPI_WIN_CREATE_FLAVOR: value = translate(kFlavor, WindowFlavor::out(*static_cast<int*>(value))); break;
-    case MPI_WIN_MODEL: value = translate(kModel, WindowModel::out(*static_cast<int*>(value))); break;
-    default: break;
+    case MPI_HOST:
+      value = translate(kHost, Rank::out(*static_cast<int*>(value)));
+      break;
+    case MPI_IO:
+      value = translate(kIo, Rank::out(*static_cast<int*>(value)));
+      break;
+    case MPI_LASTUSEDCODE:
+      value = translate(kLastUsedCode, ErrorCode::out(*static_cast<int*>(value)));
+      break;
+    case MPI_WIN_CREATE_FLAVOR:
+      value = translate(kFlavor, WindowFlavor::out(*static_cast<int*>(value)));
+      break;
+    case MPI_WIN_MODEL:
+      value = translate(kModel, WindowModel::out(*static_cast<int*>(value)));
+      break;
+    default:
+      break;
   }
 }
 
-// What integers of a constructor are constants (MPI 5.0 section 5.1.13): the order is the last one of arrays; before it,
-// darray's distributions, their arguments and the sizes of the process grid.
+// What integers of a constructor are constants (MPI 5.0 section 5.1.13): the order is the last one of arrays; before
+// it, darray's distributions, their arguments and the sizes of the process grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
   if (integers == nullptr || number < 1) return;
   if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;
@@ -89,8 +100,8 @@ HR_ENTRY(MPI_Type_get_contents,
                                          int array_of_datatypes[])) {
   const MPI_Datatype object = in<Kind::kDatatype>(datatype);
   HandlesOut<Kind::kDatatype> datatypes(array_of_datatypes, max_datatypes);
-  const int code = standard.MPI_Type_get_contents(object, max_integers, max_addresses, max_datatypes,
-                                                  array_of_integers, array_of_addresses, datatypes.argument());
+  const int code = standard.MPI_Type_get_contents(object, max_integers, max_addresses, max_datatypes, array_of_integers,
+                                                  array_of_addresses, datatypes.argument());
   if (code != MPI_SUCCESS) return ErrorCode::out(code);
   datatypes.finish();
   int integers = 0;
@@ -105,14 +116,14 @@ HR_ALIAS(MPI_Type_get_contents, MPI_Type_get_contents);
 
 HR_ENTRY(MPI_Type_get_contents_c,
          int entry_MPI_Type_get_contents_c(int datatype, MPI_Count max_integers, MPI_Count max_addresses,
-                                           MPI_Count max_large_counts, MPI_Count max_datatypes,
-                                           int array_of_integers[], MPI_Aint array_of_addresses[],
-                                           MPI_Count array_of_large_counts[], int array_of_datatypes[])) {
+                                           MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
+                                           MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                                           int array_of_datatypes[])) {
   const MPI_Datatype object = in<Kind::kDatatype>(datatype);
   HandlesOut<Kind::kDatatype> datatypes(array_of_datatypes, max_datatypes);
-  const int code = standard.MPI_Type_get_contents_c(object, max_integers, max_addresses, max_large_counts, max_datatypes,
-                                                    array_of_integers, array_of_addresses, array_of_large_counts,
-                                                    datatypes.argument());
+  const int code = standard.MPI_Type_get_contents_c(object, max_integers, max_addresses, max_large_counts,
+                                                    max_datatypes, array_of_integers, array_of_addresses,
+                                                    array_of_large_counts, datatypes.argument());
   if (code != MPI_SUCCESS) return ErrorCode::out(code);
   datatypes.finish();
   MPI_Count integers = 0;

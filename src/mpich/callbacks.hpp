@@ -2,9 +2,9 @@
 // back to the standard's.
 //
 // The standard hands most of them a pointer of the program's ("extra state"): there one function of ours serves all,
-// and a record behind that pointer says whom to call. Operations and error handlers get no such pointer. For these there
-// are kFunctions functions of ours of each kind, and each function of the program's is given one, for ever: an operation
-// may still run when it has been freed.
+// and a record behind that pointer says whom to call. Operations and error handlers get no such pointer. For these
+// there are kFunctions functions of ours of each kind, and each function of the program's is given one, for ever: an
+// operation may still run when it has been freed.
 //
 // Threads: any.
 #pragma once

@@ -20,48 +20,58 @@ inline void* const kAutomatic = reinterpret_cast<void*>(std::intptr_t{value::kBu
 // A negative number without a meaning must not become a name of the standard's (-4 is its MPI_ROOT), and the way back
 // must find it again: statuses hold what the program put there.
 inline constexpr int kMeaningless = 1 << 30;
-constexpr int meaningless_in(int number) noexcept {
-  return number > -kMeaningless ? number - kMeaningless : kNoValue;
-}
+constexpr int meaningless_in(int number) noexcept { return number > -kMeaningless ? number - kMeaningless : kNoValue; }
 constexpr int meaningless_out(int number) noexcept {
   return number < -kMeaningless / 2 ? number + kMeaningless : number;
 }
 
 struct Rank {
   static constexpr int in(int rank) noexcept {
-    if (rank >= 0) [[likely]] return rank;
+    if (rank >= 0) [[likely]]
+      return rank;
     switch (rank) {
-      case value::kProcNull: return MPI_PROC_NULL;
-      case value::kAnySource: return MPI_ANY_SOURCE;
-      case value::kRoot: return MPI_ROOT;
-      default: return meaningless_in(rank);
+      case value::kProcNull:
+        return MPI_PROC_NULL;
+      case value::kAnySource:
+        return MPI_ANY_SOURCE;
+      case value::kRoot:
+        return MPI_ROOT;
+      default:
+        return meaningless_in(rank);
     }
   }
   static constexpr int out(int rank) noexcept {
-    if (rank >= 0) [[likely]] return rank;
+    if (rank >= 0) [[likely]]
+      return rank;
     switch (rank) {
-      case MPI_PROC_NULL: return value::kProcNull;
-      case MPI_ANY_SOURCE: return value::kAnySource;
-      case MPI_ROOT: return value::kRoot;
-      default: return meaningless_out(rank);  // MPI_UNDEFINED is the same
+      case MPI_PROC_NULL:
+        return value::kProcNull;
+      case MPI_ANY_SOURCE:
+        return value::kAnySource;
+      case MPI_ROOT:
+        return value::kRoot;
+      default:
+        return meaningless_out(rank);  // MPI_UNDEFINED is the same
     }
   }
 };
 
 struct Tag {
   static constexpr int in(int tag) noexcept {
-    if (tag >= 0) [[likely]] return tag;
+    if (tag >= 0) [[likely]]
+      return tag;
     return tag == value::kAnyTag ? MPI_ANY_TAG : meaningless_in(tag);
   }
   static constexpr int out(int tag) noexcept {
-    if (tag >= 0) [[likely]] return tag;
+    if (tag >= 0) [[likely]]
+      return tag;
     return tag == MPI_ANY_TAG ? value::kAnyTag : meaningless_out(tag);
   }
 };
 
-// A code of libmpi_abi.so.1: an error class in the low 16 bits, above it which text belongs to it (bind/error_codes.hpp).
-// Classes and codes that the program added lie above MPI_ERR_LASTCODE in both: bit 30 is set in MPICH's. A number that is
-// no code is the complement on the other side.
+// A code of libmpi_abi.so.1: an error class in the low 16 bits, above it which text belongs to it
+// (bind/error_codes.hpp). Classes and codes that the program added lie above MPI_ERR_LASTCODE in both: bit 30 is set in
+// MPICH's. A number that is no code is the complement on the other side.
 struct ErrorCode {
   static constexpr int kAdded = 1 << 30;
   static_assert(value::kErrLastcode == kAdded - 1);
@@ -100,9 +110,7 @@ Function uncalled(Theirs* function) noexcept {
   return reinterpret_cast<Function>(reinterpret_cast<void*>(function));
 }
 
-inline MPI_File file_in(File file) noexcept {
-  return file == nullptr ? MPI_FILE_NULL : static_cast<MPI_File>(file);
-}
+inline MPI_File file_in(File file) noexcept { return file == nullptr ? MPI_FILE_NULL : static_cast<MPI_File>(file); }
 inline File file_out(MPI_File file) noexcept { return file == MPI_FILE_NULL ? nullptr : static_cast<File>(file); }
 
 }  // namespace hr::mpich

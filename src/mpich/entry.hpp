@@ -16,15 +16,13 @@ extern Standard standard;
 
 #define HR_EXPORT __attribute__((visibility("default")))
 // The function PMPI_X: HR_ENTRY(MPI_X, int entry_MPI_X(...)) { body }
-#define HR_ENTRY(name, ...)                                \
-  extern "C" HR_EXPORT __VA_ARGS__ __asm__("P" #name);     \
+#define HR_ENTRY(name, ...)                            \
+  extern "C" HR_EXPORT __VA_ARGS__ __asm__("P" #name); \
   extern "C" __VA_ARGS__
 // MPI_X, which a tool may replace.
-#define HR_ALIAS(name, target)                                      \
-  extern "C" HR_EXPORT decltype(entry_##target) alias_##name __asm__(#name) \
-      __attribute__((weak, alias("P" #target)))
+#define HR_ALIAS(name, target) \
+  extern "C" HR_EXPORT decltype(entry_##target) alias_##name __asm__(#name) __attribute__((weak, alias("P" #target)))
 // Both names of a function that is another one today.
-#define HR_ALIAS_BOTH(name, target)                                                 \
-  HR_ALIAS(name, target);                                                           \
-  extern "C" HR_EXPORT decltype(entry_##target) alias_P##name __asm__("P" #name)    \
-      __attribute__((alias("P" #target)))
+#define HR_ALIAS_BOTH(name, target) \
+  HR_ALIAS(name, target);           \
+  extern "C" HR_EXPORT decltype(entry_##target) alias_P##name __asm__("P" #name) __attribute__((alias("P" #target)))

@@ -29,5 +29,4 @@ HR_EXPORT int MPIX_GPU_query_support(int gpu_type, int* is_supported) {
   const int code = function == nullptr ? MPI_ERR_UNSUPPORTED_OPERATION : function(gpu_type, is_supported);
   return hr::mpich::ErrorCode::out(code);
 }
-
 }

@@ -37,7 +37,8 @@ class Slots {
   }
   // The caller of the rest but at() holds the kind's mutex.
   unsigned take(void* object) noexcept {
-    if (free_ == 0) [[unlikely]] grow();
+    if (free_ == 0) [[unlikely]]
+      grow();
     const unsigned index = free_;
     Slot& slot = at(index);
     free_ = slot.next;
@@ -84,14 +85,16 @@ class Table {
       slot.object.store(nullptr, std::memory_order_relaxed);
       slot.next = kept_.first;
       kept_.first = index;
-      if (++kept_.count > kMostKept) [[unlikely]] give_back_kept();
+      if (++kept_.count > kMostKept) [[unlikely]]
+        give_back_kept();
     }
   }
 
  private:
   static unsigned index_of(void* object) noexcept {
     if constexpr (!Traits<kind>::kFresh) return add_known(object);
-    if (kept_.first == 0) [[unlikely]] get_more();
+    if (kept_.first == 0) [[unlikely]]
+      get_more();
     const unsigned index = kept_.first;
     Slot& slot = slots_.at(index);
     kept_.first = slot.next;

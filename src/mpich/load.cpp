@@ -44,10 +44,11 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const std::string there = function == nullptr ? "" : path_of(function);
   dlclose(other);
   if (there.empty() || there == *static_cast<const std::string*>(own)) return 0;  // one of our own names
-  std::fprintf(stderr,
-               "headrace: two MPI libraries are in this process: %s and %s. Calls may go to either; set LD_LIBRARY_PATH "
-               "so that only one is found\n",
-               path, static_cast<const std::string*>(own)->c_str());
+  std::fprintf(
+      stderr,
+      "headrace: two MPI libraries are in this process: %s and %s. Calls may go to either; set LD_LIBRARY_PATH "
+      "so that only one is found\n",
+      path, static_cast<const std::string*>(own)->c_str());
   return 0;
 }
 
@@ -63,8 +64,10 @@ void* open_standard(const std::string& own) {
 }
 
 [[noreturn]] void missing() {
-  std::fprintf(stderr, "headrace: the program calls an MPI function that this %s does not have; install libmpi.so.12 and "
-                       "%s from one version of Headrace\n", kStandardLibrary, kStandardLibrary);
+  std::fprintf(stderr,
+               "headrace: the program calls an MPI function that this %s does not have; install libmpi.so.12 and "
+               "%s from one version of Headrace\n",
+               kStandardLibrary, kStandardLibrary);
   std::abort();
 }
 
@@ -73,7 +76,8 @@ __attribute__((constructor)) void load() {
   dl_iterate_phdr(look_at, &own);
   void* const library = open_standard(own);
   if (library == nullptr) {
-    std::fprintf(stderr, "headrace: %s (MPICH's ABI) needs %s beside it: %s\n", own.c_str(), kStandardLibrary, dlerror());
+    std::fprintf(stderr, "headrace: %s (MPICH's ABI) needs %s beside it: %s\n", own.c_str(), kStandardLibrary,
+                 dlerror());
     std::_Exit(127);
   }
   constexpr std::size_t kCount = sizeof(Standard) / sizeof(void*);

@@ -8,8 +8,8 @@
 namespace hr::p2p {
 namespace {
 
-// What a message takes beside its data, so that every one has a place. MPI_BSEND_OVERHEAD promises no more than 512; the
-// programs of MPICH's ABI count on 88 to 96 (api/mpich.yaml).
+// What a message takes beside its data, so that every one has a place. MPI_BSEND_OVERHEAD promises no more than 512;
+// the programs of MPICH's ABI count on 88 to 96 (api/mpich.yaml).
 constexpr std::size_t kOverhead = 64;
 static_assert(kOverhead <= static_cast<std::size_t>(abi::kBsendOverhead));
 

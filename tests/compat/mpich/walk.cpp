@@ -1,5 +1,6 @@
-// Everything that libmpi.so.12 translates, seen by a program that MPICH's mpicc compiled: handles, constants, sentinels,
-// statuses, callbacks, attributes, error codes. The values are those of MPICH's own mpi.h. Any number of ranks.
+// Everything that libmpi.so.12 translates, seen by a program that MPICH's mpicc compiled: handles, constants,
+// sentinels, statuses, callbacks, attributes, error codes. The values are those of MPICH's own mpi.h. Any number of
+// ranks.
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -24,22 +25,53 @@ struct Named {
 };
 
 void datatypes() {
-#define HR_TYPE(type, c) Named{type, #type, static_cast<int>(sizeof(c))}
-  const Named all[] = {
-      HR_TYPE(MPI_CHAR, char), HR_TYPE(MPI_SIGNED_CHAR, char), HR_TYPE(MPI_UNSIGNED_CHAR, char), HR_TYPE(MPI_BYTE, char),
-      HR_TYPE(MPI_WCHAR, wchar_t), HR_TYPE(MPI_SHORT, short), HR_TYPE(MPI_UNSIGNED_SHORT, short), HR_TYPE(MPI_INT, int),
-      HR_TYPE(MPI_UNSIGNED, int), HR_TYPE(MPI_LONG, long), HR_TYPE(MPI_UNSIGNED_LONG, long), HR_TYPE(MPI_FLOAT, float),
-      HR_TYPE(MPI_DOUBLE, double), HR_TYPE(MPI_LONG_DOUBLE, long double), HR_TYPE(MPI_UNSIGNED_LONG_LONG, long long),
-      HR_TYPE(MPI_PACKED, char), HR_TYPE(MPI_INT8_T, char), HR_TYPE(MPI_INT16_T, short), HR_TYPE(MPI_INT32_T, int),
-      HR_TYPE(MPI_INT64_T, long), HR_TYPE(MPI_UINT8_T, char), HR_TYPE(MPI_UINT16_T, short), HR_TYPE(MPI_UINT32_T, int),
-      HR_TYPE(MPI_UINT64_T, long), HR_TYPE(MPI_C_BOOL, bool), HR_TYPE(MPI_AINT, MPI_Aint), HR_TYPE(MPI_OFFSET, MPI_Offset),
-      HR_TYPE(MPI_COUNT, MPI_Count), HR_TYPE(MPI_CXX_BOOL, bool), HR_TYPE(MPI_INTEGER, int), HR_TYPE(MPI_REAL, float),
-      HR_TYPE(MPI_DOUBLE_PRECISION, double), HR_TYPE(MPI_CHARACTER, char), HR_TYPE(MPI_LOGICAL, int),
-      Named{MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", 16}, Named{MPI_CXX_FLOAT_COMPLEX, "MPI_CXX_FLOAT_COMPLEX", 8},
-      Named{MPI_FLOAT_INT, "MPI_FLOAT_INT", 8}, Named{MPI_DOUBLE_INT, "MPI_DOUBLE_INT", 12},
-      Named{MPI_LONG_INT, "MPI_LONG_INT", 12}, Named{MPI_SHORT_INT, "MPI_SHORT_INT", 6}, Named{MPI_2INT, "MPI_2INT", 8},
-      Named{MPI_LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT", 20}, Named{MPI_REAL8, "MPI_REAL8", 8},
-      Named{MPI_INTEGER2, "MPI_INTEGER2", 2}, Named{MPI_COMPLEX16, "MPI_COMPLEX16", 16}};
+#define HR_TYPE(type, c) \
+  Named { type, #type, static_cast<int>(sizeof(c)) }
+  const Named all[] = {HR_TYPE(MPI_CHAR, char),
+                       HR_TYPE(MPI_SIGNED_CHAR, char),
+                       HR_TYPE(MPI_UNSIGNED_CHAR, char),
+                       HR_TYPE(MPI_BYTE, char),
+                       HR_TYPE(MPI_WCHAR, wchar_t),
+                       HR_TYPE(MPI_SHORT, short),
+                       HR_TYPE(MPI_UNSIGNED_SHORT, short),
+                       HR_TYPE(MPI_INT, int),
+                       HR_TYPE(MPI_UNSIGNED, int),
+                       HR_TYPE(MPI_LONG, long),
+                       HR_TYPE(MPI_UNSIGNED_LONG, long),
+                       HR_TYPE(MPI_FLOAT, float),
+                       HR_TYPE(MPI_DOUBLE, double),
+                       HR_TYPE(MPI_LONG_DOUBLE, long double),
+                       HR_TYPE(MPI_UNSIGNED_LONG_LONG, long long),
+                       HR_TYPE(MPI_PACKED, char),
+                       HR_TYPE(MPI_INT8_T, char),
+                       HR_TYPE(MPI_INT16_T, short),
+                       HR_TYPE(MPI_INT32_T, int),
+                       HR_TYPE(MPI_INT64_T, long),
+                       HR_TYPE(MPI_UINT8_T, char),
+                       HR_TYPE(MPI_UINT16_T, short),
+                       HR_TYPE(MPI_UINT32_T, int),
+                       HR_TYPE(MPI_UINT64_T, long),
+                       HR_TYPE(MPI_C_BOOL, bool),
+                       HR_TYPE(MPI_AINT, MPI_Aint),
+                       HR_TYPE(MPI_OFFSET, MPI_Offset),
+                       HR_TYPE(MPI_COUNT, MPI_Count),
+                       HR_TYPE(MPI_CXX_BOOL, bool),
+                       HR_TYPE(MPI_INTEGER, int),
+                       HR_TYPE(MPI_REAL, float),
+                       HR_TYPE(MPI_DOUBLE_PRECISION, double),
+                       HR_TYPE(MPI_CHARACTER, char),
+                       HR_TYPE(MPI_LOGICAL, int),
+                       Named{MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", 16},
+                       Named{MPI_CXX_FLOAT_COMPLEX, "MPI_CXX_FLOAT_COMPLEX", 8},
+                       Named{MPI_FLOAT_INT, "MPI_FLOAT_INT", 8},
+                       Named{MPI_DOUBLE_INT, "MPI_DOUBLE_INT", 12},
+                       Named{MPI_LONG_INT, "MPI_LONG_INT", 12},
+                       Named{MPI_SHORT_INT, "MPI_SHORT_INT", 6},
+                       Named{MPI_2INT, "MPI_2INT", 8},
+                       Named{MPI_LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT", 20},
+                       Named{MPI_REAL8, "MPI_REAL8", 8},
+                       Named{MPI_INTEGER2, "MPI_INTEGER2", 2},
+                       Named{MPI_COMPLEX16, "MPI_COMPLEX16", 16}};
 #undef HR_TYPE
   for (const Named& each : all) {
     int bytes = -1;
@@ -433,8 +465,8 @@ void operations() {
   struct {
     MPI_Op op;
     int result;
-  } const known[] = {{MPI_MAX, 6}, {MPI_MIN, 3}, {MPI_SUM, 9}, {MPI_PROD, 18}, {MPI_LAND, 1}, {MPI_BAND, 2}, {MPI_LOR, 1},
-                     {MPI_BOR, 7}, {MPI_LXOR, 0}, {MPI_BXOR, 5}};
+  } const known[] = {{MPI_MAX, 6},  {MPI_MIN, 3}, {MPI_SUM, 9}, {MPI_PROD, 18}, {MPI_LAND, 1},
+                     {MPI_BAND, 2}, {MPI_LOR, 1}, {MPI_BOR, 7}, {MPI_LXOR, 0},  {MPI_BXOR, 5}};
   for (const auto& each : known) {
     const int in = 3;
     int inout = 6;
@@ -442,7 +474,8 @@ void operations() {
     CHECK_EQ(inout, each.result);
   }
   int place[2] = {1, 2};
-  CHECK_CLASS(MPI_Reduce_local(place, place + 1, 1, MPI_INT, MPI_REPLACE), MPI_ERR_OP);  // known, and not for reductions
+  CHECK_CLASS(MPI_Reduce_local(place, place + 1, 1, MPI_INT, MPI_REPLACE),
+              MPI_ERR_OP);  // known, and not for reductions
   CHECK_CLASS(MPI_Reduce_local(place, place + 1, 1, MPI_INT, MPI_NO_OP), MPI_ERR_OP);
   struct {
     int value, index;
@@ -470,6 +503,26 @@ void operations() {
   }
   CHECK_OK(MPI_Type_free(&two));
   CHECK_OK(MPI_Op_free(&op));
+  many_operations(std::make_integer_sequence<int, 100>());
+}
+
+// More functions than libmpi.so.12 can tell apart: refused, and those that it knows still work.
+template <int... factor>
+void too_many_operations(std::integer_sequence<int, factor...>) {
+  MPI_User_function* const functions[] = {&scaled<factor>...};
+  int refused = 0;
+  for (MPI_User_function* const function : functions) {
+    MPI_Op op = MPI_OP_NULL;
+    const int code = MPI_Op_create(function, 1, &op);
+    if (code == MPI_SUCCESS) {
+      CHECK_OK(MPI_Op_free(&op));
+    } else {
+      CHECK_EQ(check::error_class(code), MPI_ERR_NO_MEM);
+      CHECK_EQ(op, MPI_OP_NULL);
+      ++refused;
+    }
+  }
+  CHECK(refused > 0 && refused < 100);
   many_operations(std::make_integer_sequence<int, 100>());
 }
 
@@ -602,12 +655,35 @@ void error_handlers() {
 }
 
 void error_codes() {
-  const int classes[] = {MPI_ERR_BUFFER,  MPI_ERR_COUNT,     MPI_ERR_TYPE,   MPI_ERR_TAG,      MPI_ERR_COMM,
-                         MPI_ERR_RANK,    MPI_ERR_ROOT,      MPI_ERR_GROUP,  MPI_ERR_OP,       MPI_ERR_TOPOLOGY,
-                         MPI_ERR_DIMS,    MPI_ERR_ARG,       MPI_ERR_UNKNOWN, MPI_ERR_TRUNCATE, MPI_ERR_OTHER,
-                         MPI_ERR_INTERN,  MPI_ERR_IN_STATUS, MPI_ERR_PENDING, MPI_ERR_REQUEST, MPI_ERR_ACCESS,
-                         MPI_ERR_FILE,    MPI_ERR_INFO,      MPI_ERR_KEYVAL, MPI_ERR_NO_MEM,   MPI_ERR_SPAWN,
-                         MPI_ERR_WIN,     MPI_ERR_RMA_SYNC,  MPI_ERR_RMA_FLAVOR, MPI_ERR_UNSUPPORTED_OPERATION};
+  const int classes[] = {MPI_ERR_BUFFER,
+                         MPI_ERR_COUNT,
+                         MPI_ERR_TYPE,
+                         MPI_ERR_TAG,
+                         MPI_ERR_COMM,
+                         MPI_ERR_RANK,
+                         MPI_ERR_ROOT,
+                         MPI_ERR_GROUP,
+                         MPI_ERR_OP,
+                         MPI_ERR_TOPOLOGY,
+                         MPI_ERR_DIMS,
+                         MPI_ERR_ARG,
+                         MPI_ERR_UNKNOWN,
+                         MPI_ERR_TRUNCATE,
+                         MPI_ERR_OTHER,
+                         MPI_ERR_INTERN,
+                         MPI_ERR_IN_STATUS,
+                         MPI_ERR_PENDING,
+                         MPI_ERR_REQUEST,
+                         MPI_ERR_ACCESS,
+                         MPI_ERR_FILE,
+                         MPI_ERR_INFO,
+                         MPI_ERR_KEYVAL,
+                         MPI_ERR_NO_MEM,
+                         MPI_ERR_SPAWN,
+                         MPI_ERR_WIN,
+                         MPI_ERR_RMA_SYNC,
+                         MPI_ERR_RMA_FLAVOR,
+                         MPI_ERR_UNSUPPORTED_OPERATION};
   char empty[MPI_MAX_ERROR_STRING], text[MPI_MAX_ERROR_STRING];
   int length = 0;
   CHECK_OK(MPI_Error_string(MPI_ERR_UNKNOWN, empty, &length));
@@ -816,6 +892,7 @@ int main(int argc, char** argv) {
   tools();
   missing();
   profiling_names();
+  if (check::headrace()) too_many_operations(std::make_integer_sequence<int, 550>());
   if (rank == 0) std::puts("walked");
   return MPI_Finalize();
 }
