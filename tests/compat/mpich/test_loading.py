@@ -44,7 +44,8 @@ class Loading(unittest.TestCase):
         return self.scratch / target
 
     def test_programs_find_it_under_every_name(self):
-        for names in (["libmpi.so.12"], ["libmpich.so.12"], ["libmpifort.so.12", "libmpi.so.12"]):
+        for names in (["libmpi.so.12"], ["libmpich.so.12"], ["libmpifort.so.12", "libmpi.so.12"],
+                      ["libmpicxx.so.12", "libmpi.so.12"]):
             with self.subTest(names):
                 program = self.compile(PROGRAM, "program", "-Wl,--no-as-needed,--copy-dt-needed-entries",
                                        f"-Wl,-rpath-link,{LIBRARY.parent}", f"-L{LIBRARY.parent}",
