@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import base, entries, errors, impl
+from . import base, entries, errors, impl, mpich
 from .model import Tables
 
 
@@ -13,3 +13,4 @@ def write(tables: Tables, root: Path) -> None:
     impl.write(tables, root / "bind")
     entries.write(tables, root / "bind")
     errors.write(tables, root / "bind")
+    mpich.write(tables, tables.mpich, root / "mpich")
