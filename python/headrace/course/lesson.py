@@ -51,7 +51,7 @@ class Lesson:
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]
-        progress = Progress(runs * len(here))
+        progress = Progress([row.step.label for row in here] * runs)
         try:
             for _ in range(runs):
                 for row in here:
