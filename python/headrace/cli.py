@@ -1,4 +1,4 @@
-"""The `headrace` command: looks at an installation, runs the benchmarks, tunes."""
+"""The `headrace` command: looks at an installation, runs the benchmarks and the course, tunes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from headrace import installation
 from headrace.bench import cli as bench
 from headrace.bench.child import Failed
 from headrace.bench.programs import locate
+from headrace.course import cli as course
 from headrace.tune import cli as tune
 from headrace.tune import measure
 
@@ -46,11 +47,16 @@ def main(arguments: list[str] | None = None) -> int:
         return bench.main(arguments[1:])
     if arguments[:1] == ["tune"]:
         return tune.main(arguments[1:])
+    if arguments[:1] == ["course"]:
+        return course.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
+    parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
+                        help="print the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
+    commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)

@@ -26,11 +26,12 @@ bool stays_on_device(const Peer& peer, const layout::View& data) {
 }
 
 // Device data that the receiver can fetch itself is announced whatever its size, and so is the first device data that
-// it cannot fetch: an announcement says on which device it is.
+// it cannot fetch: an announcement says on which device it is. Other such data goes through the host, unless kernels
+// that wait on the devices will stage it there.
 bool goes_eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host() || data.packed <= knobs().cuda_eager_bytes) return true;
-  return !device_get::serves(peer, data) && peer.has_our_place;
+  return !device_get::serves(peer, data) && peer.has_our_place && !staged::attended(peer, data);
 }
 
 // The data as one message; Status::again() when there is no room.
@@ -122,7 +123,8 @@ Status offer(Peer& peer, Request& send) {
 void start_send(Peer& peer, Request& send) {
   if (send.fence_ != nullptr) [[unlikely]]
     send.fence_.reset();
-  if (peer.queued.empty() && offer(peer, send).ok()) return;
+  // After answers that wait for room, of which one may cancel an earlier message with this very request.
+  if (peer.queued.empty() && peer.answers.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
   mark_busy(peer);

@@ -112,6 +112,9 @@ for count in 2 4; do
   ranks in_turns_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either
   ranks in_turns_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
 done
+for kind in pool managed; do
+  ranks attended_$kind 2 120 "$build/gpu_tests/mpi_attended" --kind $kind --messages 300
+done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
 if [ "$long" = long ]; then
@@ -123,6 +126,9 @@ fi
 # The main job.
 for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
   ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
+done
+for count in 1 2 4; do
+  ranks "diffusion2d_$count" $count 120 "$build/bin/diffusion2d" --device cuda --grid 130,4096 --steps 500
 done
 
 echo

@@ -1,0 +1,32 @@
+// One variant on one number of ranks, measured and judged.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "solution.hpp"
+#include "variant.hpp"
+
+namespace diffusion2d {
+
+// A grid on the job's first `ranks` ranks.
+struct Case {
+  const char* scaling;  // "strong", "weak", or "" where only one number of ranks is asked for
+  int ranks, nx, ny;
+};
+
+struct Result {
+  Case what;
+  const VariantRecord* variant;
+  double seconds = 0;  // of the slowest rank
+  Times times;         // mean over the ranks
+  Verdict verdict;
+};
+
+using MakeBackend = std::function<std::unique_ptr<Backend>(const Strip&)>;
+
+// By all ranks of `comm`, which are those of the case.
+Result run_case(const Case& what, const VariantRecord& variant, int steps, MPI_Comm comm, const MakeBackend& make);
+
+}  // namespace diffusion2d

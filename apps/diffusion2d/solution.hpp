@@ -1,0 +1,49 @@
+// The heat's initial state and what it must be after any number of steps.
+//
+// Initially two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), x and y from wall to wall in 0 to 1.
+// Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi / 2(nx + 1)) + the same in
+// y), so that the field is known after any number of steps, up to rounding. The second wave makes the two ends of the
+// grid differ, so that rows from the wrong side are seen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strip.hpp"
+
+namespace diffusion2d {
+
+// What check() finds, the same on all ranks of the strip's communicator.
+struct Verdict {
+  bool valid = false;
+  double error = 0;            // largest difference to the exact solution, against the largest value
+  double tolerance = 0;        // four roundings a step
+  double equation = 0;         // the same, to the differential equation's solution: what the mesh itself costs
+  std::uint64_t checksum = 0;  // of every bit of every point, however the grid is split
+  std::string difference;      // on the rank that has it: the first point that is wrong
+};
+
+class Solution {
+ public:
+  explicit Solution(const Strip& strip);
+
+  // All lines of the strip.
+  void fill(std::vector<double>& field) const;
+  Verdict check(const std::vector<double>& field, int steps) const;
+
+  // After more steps than this too little is left of the heat to compare.
+  static int most_steps(int nx, int ny);
+
+ private:
+  struct Wave {
+    double amplitude, loss, rate;  // lost in a step by the stencil (the share) and by the equation (the exponent)
+    std::vector<double> along_x, along_y;
+  };
+  double value(std::size_t x, std::size_t y, const std::vector<double>& amplitudes) const;
+
+  const Strip strip_;
+  std::vector<Wave> waves_;
+};
+
+}  // namespace diffusion2d

@@ -1,0 +1,57 @@
+// A variant: how a strip gets its neighbours' edge rows, and when it computes. Each is one file in variants/ and a line
+// in its list.cpp.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend.hpp"
+#include "strip.hpp"
+
+namespace diffusion2d {
+
+// Seconds of one rank. Computing that goes on beside an exchange counts where the host waits for it.
+struct Times {
+  double exchange = 0, update = 0;
+};
+
+// Adds the time of its own life.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum), begin_(MPI_Wtime()) {}
+  ~Stopwatch() { sum_ += MPI_Wtime() - begin_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& sum_;
+  const double begin_;
+};
+
+class Variant {
+ public:
+  Variant(const Strip& strip, Backend& backend, Times& times) : strip_(strip), field_(backend), times_(times) {}
+  virtual ~Variant() = default;
+  // One time step, complete on return.
+  virtual void step() = 0;
+
+ protected:
+  const Strip& strip_;
+  Backend& field_;
+  Times& times_;
+};
+
+struct VariantRecord {
+  const char* name;
+  const char* sentence;
+  std::unique_ptr<Variant> (*make)(const Strip&, Backend&, Times&);
+};
+
+const std::vector<const VariantRecord*>& all_variants();
+// Those that are asked for; empty with a message when a name is unknown.
+std::vector<const VariantRecord*> find_variants(const std::vector<std::string>& names, std::string& message);
+
+}  // namespace diffusion2d

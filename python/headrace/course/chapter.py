@@ -1,0 +1,93 @@
+"""A chapter is data: a JSON file in `chapters/`, named as it is called. To add one, copy a file and change it.
+
+    title, sentence     what it is about
+    page                its text, in docs/course/
+    program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
+    sizes               arguments for every step: on the host, on a GPU, and for a quick look (`quick`)
+    published           where the published figures come from, and the steps (`steps`) that a run there had
+    steps               name, change (what is new), ranks, arguments; device: `any`, `host` or `gpu`, where it runs;
+                        published: seconds of the run, or null
+    exercises           question, and the test that holds the solution
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.bench.child import Failed
+
+DIRECTORY = Path(__file__).parent / "chapters"
+DEVICES = ("any", "host", "gpu")
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    change: str
+    ranks: int
+    arguments: tuple[str, ...]
+    device: str
+    published: float | None  # seconds
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, {self.ranks} rank{'' if self.ranks == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    question: str
+    test: str
+
+
+@dataclass(frozen=True)
+class Chapter:
+    name: str
+    title: str
+    sentence: str
+    page: str
+    program: str
+    sizes: dict[str, tuple[str, ...]]
+    source: str
+    published_steps: int
+    steps: tuple[Step, ...]
+    exercises: tuple[Exercise, ...]
+
+    def published(self, step: Step) -> float | None:
+        """Milliseconds a step."""
+        return None if step.published is None else 1e3 * step.published / self.published_steps
+
+
+def read(path: Path) -> Chapter:
+    """Failed, naming the file, where it is no chapter."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        steps = tuple(Step(step["name"], step["change"], int(step["ranks"]), tuple(step["arguments"]),
+                           step.get("device", "any"), step["published"]) for step in data["steps"])
+        sizes = {kind: tuple(data["sizes"][kind]) for kind in ("host", "gpu", "quick")}
+        chapter = Chapter(path.stem, data["title"], data["sentence"], data["page"], data["program"], sizes,
+                          data["published"]["where"], int(data["published"]["steps"]), steps,
+                          tuple(Exercise(exercise["question"], exercise["test"]) for exercise in data["exercises"]))
+    except KeyError as missing:
+        raise Failed(f"{path}: a chapter has no {missing}") from None
+    except (OSError, TypeError, ValueError) as error:
+        raise Failed(f"{path} is no chapter: {error}") from error
+    if not steps:
+        raise Failed(f"{path}: a chapter has at least one step")
+    if wrong := {step.device for step in steps} - set(DEVICES):
+        raise Failed(f"{path}: a step's device is {', '.join(DEVICES[:-1])} or {DEVICES[-1]}, not {wrong.pop()}")
+    return chapter
+
+
+def all_chapters(directory: Path = DIRECTORY) -> list[Chapter]:
+    return [read(path) for path in sorted(directory.glob("*.json"))]
+
+
+def find(name: str, directory: Path = DIRECTORY) -> Chapter:
+    path = directory / f"{name}.json"
+    if path.parent != directory or not path.is_file():
+        known = ", ".join(other.stem for other in sorted(directory.glob("*.json")))
+        raise Failed(f"there is no chapter '{name}'; there are: {known}")
+    return read(path)

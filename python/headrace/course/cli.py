@@ -1,0 +1,89 @@
+"""Runs a chapter of the course: its steps one after the other, beside the published figures, with a plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from headrace.bench.child import Failed
+from headrace.bench.programs import locate
+from headrace.course import chapter as chapters
+from headrace.course import show
+from headrace.course.lesson import Lesson, gpu_is_here
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="headrace course", description=__doc__)
+    parser.add_argument("chapter", nargs="?", help="which; without, they are listed")
+    parser.add_argument("--device", choices=("auto", "host", "cuda"), default="auto",
+                        help="where steps run that run anywhere: auto takes a GPU where there is one")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
+    parser.add_argument("--runs", type=int, default=3, help="rounds, of which the median is shown (3)")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds that one run may take (300)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there, too")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="where the picture goes (course-CHAPTER.png)")
+    parser.add_argument("--no-png", action="store_true", help="no picture, though matplotlib is there")
+    parser.add_argument("--build", type=Path, metavar="DIR",
+                        help="build directory or prefix of Headrace (this installation)")
+    args = parser.parse_args(argv)
+    if args.runs < 1 or args.timeout < 1:
+        parser.error("--runs and --timeout are at least 1")
+    if args.png and args.no_png:
+        parser.error("--png and --no-png contradict one another")
+    if args.png and not show.has_matplotlib():
+        parser.error("--png wants matplotlib: pip install matplotlib, or headrace[plot]")
+    return args
+
+
+def _list() -> None:
+    for chapter in chapters.all_chapters():
+        print(f"{chapter.name:<14} {chapter.title}")
+    print("\nheadrace course CHAPTER runs one; docs/course/ has the text.")
+
+
+def _picture(lesson: Lesson, args: argparse.Namespace) -> str:
+    if args.no_png:
+        return ""
+    if not show.has_matplotlib():
+        return "No picture: matplotlib is not installed (pip install matplotlib, or headrace[plot])."
+    path = args.png or Path(f"course-{lesson.chapter.name}.png")
+    try:
+        show.png(lesson, path)
+    except OSError as error:
+        raise Failed(f"cannot write {path}: {error.strerror}") from error
+    return f"Picture: {path}"
+
+
+def study(args: argparse.Namespace, default_build: Path | None) -> int:
+    chapter = chapters.find(args.chapter)
+    programs = locate(args.build or default_build or Path(sys.prefix))
+    programs.find(chapter.program)
+    here = args.device != "host" and gpu_is_here()
+    if args.device == "cuda" and not here:
+        raise Failed("--device cuda: no CUDA driver with a device is here; --device host does without")
+    lesson = Lesson(chapter, programs, here, args.quick, args.runs, args.timeout)
+    lesson.run()
+    parts = [show.heading(lesson), show.table(lesson), show.bars(lesson), _picture(lesson, args), show.exercises(lesson)]
+    print("\n\n".join(filter(None, parts)))
+    if args.json:
+        try:
+            args.json.write_text(json.dumps(show.as_json(lesson), indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise Failed(f"cannot write {args.json}: {error.strerror}") from error
+    return 1 if lesson.failed() else 0
+
+
+def main(argv: list[str], default_build: Path | None = None) -> int:
+    args = _arguments(argv)
+    try:
+        if args.chapter is None:
+            _list()
+            return 0
+        return study(args, default_build)
+    except Failed as failed:
+        print(f"headrace course: {failed}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,95 @@
+"""Runs a chapter's steps, in rounds, and holds what came of them beside the published figures."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from dataclasses import dataclass, field
+
+from headrace import installation
+from headrace.bench.child import Failed, run_json
+from headrace.bench.programs import Programs
+from headrace.bench.progress import Progress
+from headrace.course.chapter import Chapter, Step
+
+NEEDS_GPU = "needs a GPU"
+
+
+def gpu_is_here() -> bool:
+    said = installation.cuda_driver()
+    return said.startswith("CUDA") and not said.endswith("no device")
+
+
+@dataclass
+class Row:
+    """A step: what it took here, and there."""
+
+    step: Step
+    command: str  # as a reader would type it
+    published: float | None  # milliseconds a step
+    note: str = ""  # why there is no figure from here
+    samples: list[float] = field(default_factory=list)  # milliseconds a step
+    device: str = ""
+
+    @property
+    def here(self) -> float | None:
+        return statistics.median(self.samples) if self.samples else None
+
+
+@dataclass
+class Lesson:
+    chapter: Chapter
+    programs: Programs
+    on_gpu: bool
+    quick: bool = False
+    runs: int = 3
+    timeout: int = 300
+    rows: list[Row] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Every step once a round, so that a change of the machine meets all alike. A step that fails says why."""
+        runs = 1 if self.quick else self.runs
+        self.rows = [self._row(step) for step in self.chapter.steps]
+        here = [row for row in self.rows if not row.note]
+        progress = Progress([row.step.label for row in here] * runs)
+        try:
+            for _ in range(runs):
+                for row in here:
+                    progress.step(row.step.label)
+                    if not row.note:
+                        self._measure(row)
+        finally:
+            progress.finish()
+
+    def failed(self) -> list[Row]:
+        return [row for row in self.rows if row.note.startswith("failed")]
+
+    def speeds(self) -> list[tuple[float | None, float | None]]:
+        """How many times as fast as the first step that has a figure: here, and there."""
+
+        def against_first(values: list[float | None]) -> list[float | None]:
+            first = next((value for value in values if value is not None), None)
+            return [None if value is None else first / value for value in values]
+
+        return list(zip(against_first([row.here for row in self.rows]), against_first([row.published for row in self.rows])))
+
+    def _arguments(self, step: Step) -> list[str]:
+        on_gpu = self.on_gpu and step.device != "host"
+        sizes = self.chapter.sizes["quick" if self.quick else "gpu" if on_gpu else "host"]
+        return [*sizes, *step.arguments, "--device", "cuda" if on_gpu else "host"]
+
+    def _row(self, step: Step) -> Row:
+        words = ["mpiexec", "-n", str(step.ranks), self.chapter.program, *self._arguments(step)]
+        note = NEEDS_GPU if step.device == "gpu" and not self.on_gpu else ""
+        return Row(step, shlex.join(words), self.chapter.published(step), note)
+
+    def _measure(self, row: Row) -> None:
+        command = [str(self.programs.mpiexec), "-n", str(row.step.ranks), str(self.programs.find(self.chapter.program)),
+                   *self._arguments(row.step)]
+        try:
+            report = run_json(command, self.timeout, self.programs.environment())
+            result = report["results"][0]
+            row.samples.append(1e3 * result["seconds"] / report["steps"])
+            row.device = report.get("device_name", report["device"])
+        except Failed as failed:
+            row.note, row.samples = f"failed: {failed}", []

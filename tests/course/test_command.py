@@ -1,0 +1,157 @@
+"""`headrace course`: every chapter in quick form, chapters as data, and what wrong usage gets.
+
+HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
+"""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from headrace.bench.child import Failed  # noqa: E402 (the path comes first)
+from headrace.bench.programs import locate  # noqa: E402
+from headrace.course import chapter as chapters  # noqa: E402
+from headrace.course import cli, show  # noqa: E402
+from headrace.course.lesson import Lesson  # noqa: E402
+
+BUILD = Path(os.environ["HR_BUILD"])
+ON_GPU = os.environ["HR_DEVICE"] == "cuda"
+
+
+def course(*words):
+    """Exit code, standard output and standard error of the command, as a reader starts it."""
+    done = subprocess.run([sys.executable, "-B", "-m", "headrace", "course", *words], capture_output=True, text=True,
+                          timeout=200, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    return done.returncode, done.stdout, done.stderr
+
+
+def lesson(chapter, **more):
+    return Lesson(chapter, locate(BUILD), ON_GPU, quick=True, **more)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+        self.directory = Path(self.work.name)
+
+    def test_list(self):
+        code, said, _ = course()
+        self.assertEqual(code, 0)
+        for chapter in chapters.all_chapters():
+            self.assertIn(f"{chapter.name:<14} {chapter.title}\n", said)
+
+    def test_every_chapter(self):
+        for chapter in chapters.all_chapters():
+            with self.subTest(chapter=chapter.name):
+                out = self.directory / f"{chapter.name}.json"
+                code, said, errors = course(chapter.name, "--quick", "--no-png", "--build", str(BUILD), "--json", str(out))
+                self.assertEqual(code, 0, said + errors)
+                self.assertTrue((ROOT / chapter.page).is_file(), chapter.page)
+                rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+                self.assertEqual(len(rows), len(chapter.steps))
+                for row, step in zip(rows, chapter.steps):
+                    if step.device == "gpu" and not ON_GPU:
+                        self.assertEqual((row["ms_a_step"], row["note"]), (None, "needs a GPU"))
+                    else:
+                        self.assertGreater(row["ms_a_step"], 0, row)
+                        self.assertEqual(row["device"] == "host", not ON_GPU or step.device == "host", row)
+                    self.assertEqual(row["published_ms_a_step"] is None, step.published is None)
+                self.assertEqual("No GPU is used" in said, not ON_GPU, said)
+                self.assertIn("Speed against the first step", said)
+
+    def test_published_speeds(self):
+        one = lesson(chapters.find("diffusion2d"))
+        one.run()
+        published = {(row.step.name, row.step.ranks): there for row, (_, there) in zip(one.rows, one.speeds())}
+        self.assertAlmostEqual(published["staged", 4], 5.58 / 1.91)
+        self.assertAlmostEqual(published["device", 4], 5.58 / 1.43)
+        self.assertAlmostEqual(one.rows[2].published, 0.191)
+        self.assertIn("staged, 4 ranks  |", show.bars(one))
+        self.assertIn("oooo 2.92", show.bars(one))
+
+    def test_a_chapter_is_a_copy_away(self):
+        data = json.loads((chapters.DIRECTORY / "diffusion2d.json").read_text(encoding="utf-8"))
+        data |= {"title": "Another", "steps": data["steps"][:2]}
+        (self.directory / "another.json").write_text(json.dumps(data), encoding="utf-8")
+        with unittest.mock.patch.object(chapters, "DIRECTORY", self.directory):
+            self.assertEqual([c.title for c in chapters.all_chapters(self.directory)], ["Another"])
+        another = lesson(chapters.find("another", self.directory))
+        another.run()
+        self.assertEqual([row.note for row in another.rows], ["", ""])
+        self.assertTrue(all(row.here for row in another.rows))
+
+    def test_a_step_that_fails_says_why(self):
+        data = json.loads((chapters.DIRECTORY / "diffusion2d.json").read_text(encoding="utf-8"))
+        data["steps"][1]["arguments"] = ["--variant", "stage"]
+        (self.directory / "broken.json").write_text(json.dumps(data), encoding="utf-8")
+        broken = lesson(chapters.find("broken", self.directory))
+        broken.run()
+        self.assertEqual(len(broken.failed()), 1)
+        self.assertIn("there is no variant 'stage'", broken.rows[1].note)
+        self.assertIsNone(broken.rows[1].here)
+        table = show.table(broken)
+        self.assertIn("failed", table)
+        self.assertIn("0.308", table)  # its published figure stays
+
+    def test_what_is_no_chapter(self):
+        whole = json.loads((chapters.DIRECTORY / "diffusion2d.json").read_text(encoding="utf-8"))
+        cases = {"a chapter has no 'title'": {k: v for k, v in whole.items() if k != "title"},
+                 "a chapter has at least one step": {**whole, "steps": []},
+                 "any, host or gpu, not tpu": {**whole, "steps": [{**whole["steps"][0], "device": "tpu"}]}}
+        for sentence, data in cases.items():
+            path = self.directory / "x.json"
+            path.write_text(json.dumps(data), encoding="utf-8")
+            with self.assertRaisesRegex(Failed, sentence):
+                chapters.read(path)
+        path.write_text("{", encoding="utf-8")
+        with self.assertRaisesRegex(Failed, "is no chapter"):
+            chapters.read(path)
+
+    def test_wrong_usage(self):
+        known = ", ".join(chapter.name for chapter in chapters.all_chapters())
+        for words, sentence in ((["nothing"], f"there is no chapter 'nothing'; there are: {known}"),
+                                (["../cli"], f"there is no chapter '../cli'; there are: {known}"),
+                                (["halo3d", "--build", self.work.name],
+                                 f"no libmpi_abi.so.1 of Headrace under {self.directory.resolve()}")):
+            code, _, errors = course(*words)
+            self.assertEqual((code, errors), (2, f"headrace course: {sentence}\n"))
+        if not ON_GPU:
+            code, _, errors = course("halo3d", "--device", "cuda", "--build", str(BUILD))
+            self.assertEqual((code, errors), (2, "headrace course: --device cuda: no CUDA driver with a device is here; "
+                                                 "--device host does without\n"))
+        self.assertEqual(course("halo3d", "--runs", "0")[0], 2)
+
+    def picture(self, *words):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.chdir(self.directory):
+            code = cli.main(["diffusion2d", "--quick", "--build", str(BUILD), *words])
+        return code, said.getvalue()
+
+    @unittest.skipUnless(hasattr(contextlib, "chdir"), "Python 3.11")
+    def test_no_matplotlib(self):
+        with unittest.mock.patch.object(show, "has_matplotlib", return_value=False):
+            code, said = self.picture()
+        self.assertEqual(code, 0)
+        self.assertIn("No picture: matplotlib is not installed", said)
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    @unittest.skipUnless(hasattr(contextlib, "chdir") and show.has_matplotlib(), "no matplotlib")
+    def test_picture(self):
+        code, said = self.picture()
+        self.assertEqual(code, 0)
+        self.assertIn("Picture: course-diffusion2d.png", said)
+        self.assertEqual((self.directory / "course-diffusion2d.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
