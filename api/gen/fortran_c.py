@@ -90,6 +90,12 @@ class Writer:
         known = self.p.length_of(argument)
         return f"*{known}" if known else default
 
+    def at_root(self, argument: Argument, length: str) -> str:
+        """The length where it is significant; elsewhere it may be anything."""
+        if "root_only" not in argument.parameter.flags:
+            return length
+        return f"at_root(handle<MPI_Comm>(*{self.comm()}), *root) ? {length} : 0"
+
     def comm(self) -> str:
         return next(a.name for a in self.p.arguments if a.parameter.kind.name == "comm" and a.direction == "in")
 
@@ -181,6 +187,7 @@ class Writer:
                 owner = self.in_place_owner(argument)
                 if owner:
                     length = f"{owner} == MPI_IN_PLACE ? 0 : {length}"
+                length = self.at_root(argument, length)
                 self.before.append(f"Handles<{c_type}> {name}_({name}, {length});")
                 if argument.direction == "inout":
                     self.after.append(f"{name}_.store({name});")
@@ -235,15 +242,16 @@ class Writer:
     def visit_texts(self, argument: Argument) -> None:
         name = argument.name
         count = next((a.name for a in self.p.arguments if a.parameter.kind.name == "length"), None)
-        made = f"TextArray {name}_({name}, {name}_length, *{count});" if count else \
-            f"Arguments {name}_({name}, {name}_length);"
-        self.before.append(made)
+        length = self.at_root(argument, f"*{count}")
+        self.before.append(f"TextArray {name}_({name}, {name}_length, {length});" if count else
+                           f"Arguments {name}_({name}, {name}_length);")
         self.take(f"const char* {name}, int {name}_length", f"{name}_.data()")
 
     def visit_text_matrix(self, argument: Argument) -> None:
         name = argument.name
         count = next(a.name for a in self.p.arguments if a.parameter.kind.name == "length")
-        self.before.append(f"ArgumentLists {name}_({name}, {name}_length, *{count});")
+        length = self.at_root(argument, f"*{count}")
+        self.before.append(f"ArgumentLists {name}_({name}, {name}_length, {length});")
         self.take(f"const char* {name}, int {name}_length", f"{name}_.data()")
 
     def visit_result_length(self, argument: Argument) -> None:

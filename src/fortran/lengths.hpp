@@ -18,6 +18,12 @@ inline int peers(MPI_Comm comm) noexcept {
   return size;
 }
 
+// Whether what is significant at the root alone is significant here.
+inline bool at_root(MPI_Comm comm, int root) noexcept {
+  int rank = MPI_PROC_NULL;
+  return root == MPI_ROOT || (PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root);
+}
+
 int sources(MPI_Comm comm) noexcept;
 int destinations(MPI_Comm comm) noexcept;
 
