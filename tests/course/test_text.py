@@ -1,6 +1,7 @@
 """What docs/course/ tells a reader: every command is run in quick form, every diff and quotation is that of the sources.
 
-A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` behind it says that it fails so, and then it is run as it stands.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` behind it says that
+it fails so, and then it is run as it stands.
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
 
@@ -74,7 +75,8 @@ class Text(unittest.TestCase):
         if words[0] == "ctest":
             words = ["ctest", "--test-dir", str(BUILD), "-N", *words[words.index("-R"):]]
         elif words[0] == "headrace":
-            words = [sys.executable, "-B", "-m", *words, *(["--quick", "--no-png", "--build", str(BUILD)] if words[2:] else [])]
+            small = ["--quick", "--no-png", "--build", str(BUILD)] if words[2:] else []
+            words = [sys.executable, "-B", "-m", *words, *small]
         elif words[0] in ("mpiexec", *PROGRAMS):
             self.assertTrue(words[0] != "mpiexec" or words[3] in PROGRAMS, line)
             words = words if fails else quick(words)
@@ -123,7 +125,8 @@ class Text(unittest.TestCase):
                 self.assert_in_order([line[1:] for line in lines if line[0] != "+"], said[1], page)
                 self.assert_in_order([line[1:] for line in lines if line[0] != "-"], said[2], page)
                 for sign, other in (("-", said[2]), ("+", said[1])):
-                    changed = [line[1:] for line in lines if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
+                    changed = [line[1:] for line in lines
+                               if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
                     if changed:  # not all of it is in the other file as well
                         text = (ROOT / other).read_text(encoding="utf-8").splitlines()
                         self.assertTrue(any(line not in text for line in changed), f"{other} has all of {changed}")
