@@ -148,9 +148,13 @@ class Procedure:
     def has_intent(self, argument: Argument) -> bool:
         """Without one: what a sentinel may stand for, and what is only the start of something longer."""
         if argument.sort == "choice":
-            return argument.direction == "in" and self.has_kind("datatype") \
+            return argument.direction == "in" and self.has_kind("datatype", "file") \
                 and argument.parameter.kind.name != "storage"
         return not (argument.sort in ("status", "error_code", "weight", "logical_value") and argument.direction == "out")
+
+    def intent_of(self, argument: Argument) -> str:
+        only_read = self.rules["only_read"].get(self.function.name, [])
+        return "in" if argument.name in only_read else argument.direction
 
     def length_of(self, argument: Argument) -> str | None:
         """The argument that says how long an array is; None: not an argument of this form."""

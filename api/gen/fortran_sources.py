@@ -64,11 +64,13 @@ def externals(bindings: Bindings) -> list[str]:
 
 def mpi_interface(procedure: Procedure, name: str, profiling: bool) -> tuple[list[str], list[str]]:
     """(interface, module procedures)"""
-    section = bool(procedure.choices) or procedure.has("detached", "logical_value")
-    if not section:
+    bind = ft.c_name(procedure, profiling, False)
+    if not procedure.in_mpif:
+        return ["interface"] + indented(ft.interface_body(procedure, name, "mpi", bind)) + ["end interface"], []
+    if not procedure.choices and not procedure.has("detached", "logical_value"):
         lines = ft.interface_body(procedure, name, "mpi")
         if procedure.has_c_pointer_variant:
-            lines += c_pointer_variant(procedure, name + "_cptr", ft.c_name(procedure, profiling, False))
+            lines += c_pointer_variant(procedure, name + "_cptr", bind)
         return ([f"interface {name}"] if procedure.has_c_pointer_variant else ["interface"]) + indented(lines) + \
             ["end interface"], []
     descriptors = bool(procedure.choices) or procedure.has("detached")
@@ -92,7 +94,7 @@ def mpi_module(bindings: Bindings, template: str, declared: str, descriptors: bo
     for procedure in bindings.plain():
         for profiling in (False, True):
             name = ("P" if profiling else "") + procedure.name
-            if descriptors or (procedure.in_mpif and not (procedure.choices or procedure.has("detached"))):
+            if descriptors or (not (procedure.choices or procedure.has("detached"))):
                 if not descriptors and procedure.has("logical_value"):
                     continue
                 interface, body = mpi_interface(procedure, name, profiling)

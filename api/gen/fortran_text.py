@@ -55,7 +55,7 @@ def attributes(procedure: Procedure, argument: Argument, style: str) -> str:
         return ""
     found = ""
     if procedure.has_intent(argument):
-        found += f", intent({argument.direction})"
+        found += f", intent({procedure.intent_of(argument)})"
     if procedure.is_asynchronous(argument):
         found += ", asynchronous"
     return found

@@ -1,11 +1,13 @@
 // Tells MPI, before it is initialised, what the program's Fortran is like (MPI 5.0 section 20.5): what .TRUE. and
 // .FALSE. are, and how large the types are. An MPI that was told before, or cannot be told, is left as it is.
+#include <string>
+
 #include "fortran/compiler.hpp"
 #include "mpi.h"
 
 namespace {
 
-__attribute__((constructor)) void tell_what_fortran_is() {
+void tell_logicals() {
   alignas(16) unsigned char yes[16] = {};
   alignas(16) unsigned char no[16] = {};
   const int size = hr_f_logical_size();
@@ -15,6 +17,26 @@ __attribute__((constructor)) void tell_what_fortran_is() {
     hr_f_set_logical(no, 0);
     PMPI_Abi_set_fortran_booleans(size, yes, no);
   }
+}
+
+void tell_sizes() {
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Abi_get_fortran_info(&info) != MPI_SUCCESS || info != MPI_INFO_NULL) {
+    if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
+    return;
+  }
+  if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
+  PMPI_Info_set(info, "mpi_logical_size", std::to_string(hr_f_logical_size()).c_str());
+  PMPI_Info_set(info, "mpi_integer_size", "4");
+  PMPI_Info_set(info, "mpi_real_size", "4");
+  PMPI_Info_set(info, "mpi_double_precision_size", "8");
+  PMPI_Abi_set_fortran_info(info);
+  PMPI_Info_free(&info);
+}
+
+__attribute__((constructor)) void tell_what_fortran_is() {
+  tell_logicals();
+  tell_sizes();
 }
 
 }  // namespace
