@@ -15,7 +15,7 @@ BUILD := build/pip
 PEERS := .cache/peers
 RANKS ?= 8
 
-BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev libcli11-dev nlohmann-json3-dev
+BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
 TEST_PACKAGES := libgtest-dev gdb
 # Python of the system needs its own package for virtual environments; others bring it.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)

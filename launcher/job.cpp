@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kGrace{1000};      // between SIGTERM and SI
 constexpr std::chrono::milliseconds kLastOutput{500};  // for pipes that somebody else still holds open
 constexpr std::chrono::milliseconds kStackLimit{10000};
 constexpr std::size_t kMostStacks = 8;
+constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a rank's crash to its death
 constexpr int kTimeoutExit = 124;
 
 std::string host_name() {
@@ -87,10 +88,21 @@ void Job::fail(int exit_code, const std::string& text) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  if (!text.empty()) say(text);
+  // What ranks printed before comes before.
+  for (Forwarder& each : forwarders_) each.catch_up();
+  if (!text.empty()) say(text + "; ending the job");
   signal_all(SIGTERM);
   signal_all(SIGCONT);  // a stopped process takes its SIGTERM then
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
+}
+
+// The end of one rank, which is the job's end unless it is to go on without the rank.
+void Job::fail_rank(int exit_code, const std::string& text) {
+  if (!options_.keep_going) return fail(exit_code, text);
+  for (Forwarder& each : forwarders_) each.catch_up();
+  say(text + "; the others go on (-disable-auto-cleanup)");
+  if (exit_code_ == 0) exit_code_ = exit_code;
+  check_barrier();
 }
 
 void Job::signal_all(int signal) {
@@ -134,8 +146,8 @@ void Job::on_timeout() {
   if (ending_ || running.empty()) return;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", options_.timeout_seconds);
-  say("the job did not end within " + std::string(seconds) + " s (--timeout); still running: rank " +
-      as_ranges(running));
+  say("the job did not end within " + std::string(seconds) + " s (" + options_.timeout_origin +
+      "); still running: rank " + as_ranges(running));
   const auto deadline = EventLoop::Clock::now() + kStackLimit;
   for (std::size_t at = 0; at < running.size() && at < kMostStacks; ++at) {
     const Rank& rank = ranks_[static_cast<std::size_t>(running[at])];
@@ -143,6 +155,29 @@ void Job::on_timeout() {
     error_.write(this, name_of(rank) + ":\n" + where_is(rank.pid, left));
   }
   fail(kTimeoutExit, "");
+}
+
+// One stack says what went wrong; those of others that crash for the same reason only hide it. They wait until the
+// first one's death ends the job.
+void Job::on_crash(Rank& rank, int signal) {
+  rank.crash = signal;
+  const bool first = !crash_seen_;
+  crash_seen_ = true;
+  if (first && !ending_) {
+    pmi_->answer_crash(rank.number, show_crash(rank, signal));
+  } else if (options_.keep_going) {
+    pmi_->answer_crash(rank.number, true);
+  }
+  loop_.after(kCrashLimit, [this, &rank] {
+    if (!rank.ended && rank.pid > 0) ::kill(rank.pid, SIGKILL);
+  });
+}
+
+bool Job::show_crash(const Rank& rank, int signal) {
+  for (Forwarder& each : forwarders_) each.catch_up();
+  const std::string stack = crash_of(rank.pid, kStackLimit);
+  if (!stack.empty()) error_.write(this, name_of(rank) + " crashes by signal " + signal_text(signal) + ":\n" + stack);
+  return !stack.empty();
 }
 
 void Job::receive_pmi(Rank& rank) {
@@ -172,7 +207,7 @@ void Job::check_barrier() {
   for (const Rank& rank : ranks_) {
     if (!rank.ended) continue;
     return fail(1, name_of(rank) + " ended without joining the others in " +
-                       (pmi_->finalized(rank.number) ? "their exchange" : "MPI_Init") + "; ending the job");
+                       (pmi_->finalized(rank.number) ? "their exchange" : "MPI_Init"));
   }
 }
 
@@ -193,23 +228,26 @@ void Job::reap() {
   }
 }
 
+void Job::judge_death(const Rank& rank, int signal, bool dumped) {
+  // A rank that was killed because it did not get to its end after a crash.
+  if (rank.crash != 0 && signal == SIGKILL) signal = rank.crash;
+  if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
+  fail_rank(128 + signal,
+            name_of(rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
+}
+
 void Job::judge(const Rank& rank, int code, int status) {
   if (ending_) return;
-  if (code != CLD_EXITED) {
-    const bool asked_for = status == interrupted_by_;
-    return fail(128 + status, asked_for ? "interrupted by signal " + signal_text(status) + "; ending the job"
-                                        : name_of(rank) + " was killed by signal " + signal_text(status) +
-                                              (code == CLD_DUMPED ? ", core dumped" : "") + "; ending the job");
-  }
+  if (code != CLD_EXITED) return judge_death(rank, status, code == CLD_DUMPED);
   const bool finalized = pmi_->finalized(rank.number);
   if (status != 0 && finalized) {
     // The others are past MPI too, or near it: they end by themselves.
     if (exit_code_ == 0) exit_code_ = status;
   } else if (status != 0) {
     const char* when = pmi_->initialised(rank.number) ? " before MPI_Finalize" : "";
-    fail(status, name_of(rank) + " exited with code " + std::to_string(status) + when + "; ending the job");
+    fail_rank(status, name_of(rank) + " exited with code " + std::to_string(status) + when);
   } else if (pmi_->initialised(rank.number) && !finalized) {
-    fail(1, name_of(rank) + " exited without calling MPI_Finalize; ending the job");
+    fail_rank(1, name_of(rank) + " exited without calling MPI_Finalize");
   } else {
     check_barrier();
   }

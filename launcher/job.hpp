@@ -2,8 +2,9 @@
 //
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the
-// job: SIGTERM to every rank's process group, SIGKILL a second later. In the end nothing is left: processes, shared
-// memory. Owner: main(). One thread.
+// job: SIGTERM to every rank's process group, SIGKILL a second later. With -disable-auto-cleanup only MPI_Abort ends
+// it. A rank that crashes tells us before it dies, and waits until we have shown its stack. In the end nothing is left:
+// processes, shared memory. Owner: main(). One thread.
 #pragma once
 
 #include <list>
@@ -39,13 +40,17 @@ class Job {
   // Events
   void on_signal(int signal);
   void on_timeout();
+  void on_crash(Rank& rank, int signal);
+  bool show_crash(const Rank& rank, int signal);
   void receive_pmi(Rank& rank);
   void reap();
   void judge(const Rank& rank, int code, int status);
+  void judge_death(const Rank& rank, int signal, bool dumped);
 
   // End
   void say(const std::string& text);
   void fail(int exit_code, const std::string& text);
+  void fail_rank(int exit_code, const std::string& text);
   void check_barrier();
   void signal_all(int signal);
   void clean_up();
@@ -66,6 +71,7 @@ class Job {
   std::list<Forwarder> forwarders_;
   std::unique_ptr<Signals> signals_;
   int running_ = 0;
+  bool crash_seen_ = false;
   bool ending_ = false;  // the end has been decided; what ranks do from here on is not news
   int exit_code_ = 0;
   int interrupted_by_ = 0;  // SIGINT, SIGTERM... that was passed on

@@ -1,173 +1,205 @@
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "base/knobs.hpp"
 #include "config.hpp"
+#include "config_file.hpp"
+#include "help.hpp"
 #include "settings.hpp"
+#include "values.hpp"
+#include "words.hpp"
 
 namespace hr::launcher {
 namespace {
 
 constexpr int kUsageExit = 2;
-constexpr int kMostRanks = 65536;
 
-constexpr const char* kUsage =
-    "Usage: mpiexec [-n ranks] [options] program [arguments] [: [-n ranks] [options] program [arguments]]...\n";
+using Words = std::vector<std::string>;
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  mpiexec -n 4 ./program --its-option value\n"
-    "  mpiexec -n 1 ./server : -n 3 ./client        two programs in one job\n"
-    "  mpiexec -n 4 -l --timeout 60 ./program       label the output, end the job after a minute\n"
-    "\n"
-    "Long options are also taken with one dash (-np, -env, -wdir). Standard input goes to rank 0. The exit code is "
-    "that\n"
-    "of the first rank that failed, 128 + N for signal N, 124 after --timeout, 127 for a program that cannot be "
-    "started.\n";
-
-class Formatter final : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override { return kUsage; }
+// Parts that are still to be read, and what holds for all of them.
+struct CommandLine {
+  explicit CommandLine(Options& all) : options(all) {}
+  Options& options;
+  std::vector<Words> parts;  // between ':' signs
+  std::vector<Variable> variables_of_all;
+  Inherited inherited_by_all;
+  std::vector<std::string> without_effect;
+  bool from_file = false;
+  bool answered = false;  // --help and its like: nothing is to be run
 };
-
-// What one part of the command line sets.
-struct Part {
-  Program program;
-  std::vector<Variable> variables;         // -env
-  std::vector<std::string> exports;        // -x
-  std::vector<Variable> global_variables;  // -genv
-  bool show_settings = false;
-};
-
-void add_options(CLI::App& app, Options& options, Part& part) {
-  static const std::map<std::string, topo::Binding> kBindings = {
-      {"auto", topo::Binding::kShare}, {"core", topo::Binding::kCore}, {"none", topo::Binding::kNone}};
-  app.set_help_flag("-h,--help", "Print this and exit");
-  app.set_version_flag("-V,--version", "mpiexec of Headrace " HEADRACE_VERSION)->description("Print it and exit");
-  app.add_option("-n,--np", part.program.ranks, "Number of ranks (default 1)")->check(CLI::Range(1, kMostRanks));
-  app.add_option("--env", part.variables, "NAME VALUE: an environment variable for this program")
-      ->allow_extra_args(false);
-  app.add_option("-x", part.exports, "NAME=VALUE, or NAME as it is: an environment variable for this program")
-      ->allow_extra_args(false);
-  app.add_option("--genv", part.global_variables, "NAME VALUE: an environment variable for all programs")
-      ->allow_extra_args(false);
-  app.add_option("--wdir,--wd", part.program.directory, "Directory the ranks start in")->check(CLI::ExistingDirectory);
-  app.add_flag("-l,--label,--prepend-rank", options.label, "Begin each line of output with [rank]");
-  app.add_option("--bind-to", options.binding,
-                 "core: a core for each rank; none; auto (default): an equal share of neighbouring cores for each "
-                 "rank, nothing when ranks outnumber cores")
-      ->transform(CLI::CheckedTransformer(kBindings).description("{auto,core,none}"));
-  app.add_flag("--report-bindings", options.report_bindings, "Say on standard error where each rank is bound");
-  app.add_option("--timeout", options.timeout_seconds,
-                 "End the job after so many seconds, say where each rank was, exit with 124")
-      ->check(CLI::PositiveNumber);
-  // What scripts for other launchers pass; here ranks may always outnumber cores.
-  app.add_flag("--oversubscribe,--allow-run-as-root")->description("Accepted for compatibility; no effect");
-  app.add_flag("--config", part.show_settings,
-               "Print every setting with its value and where that comes from, and exit");
-  app.footer(kExamples);
-}
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-// "-np" for "--np", where the option exists: the customary spelling of other launchers.
-std::string normalised(const CLI::App& app, const std::string& word) {
-  if (!is_option(word) || word[1] == '-' || word.size() == 2) return word;
-  const std::string name = "-" + word.substr(0, word.find('='));
-  return app.get_option_no_throw(name) != nullptr ? "-" + word : word;
-}
+const char* describe(Takes takes) { return takes == Takes::kOne ? "a value" : "two values"; }
 
-// How many of the words belong to mpiexec: up to the first that is neither an option nor the value of one.
-std::size_t count_option_words(const CLI::App& app, const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && is_option(words[at])) {
-    const CLI::Option* option = app.get_option_no_throw(words[at]);
-    const bool has_value = option != nullptr && option->get_items_expected_max() > 0;
-    at += 1 + (has_value ? static_cast<std::size_t>(option->get_type_size()) : 0);
-  }
-  return std::min(at, words.size());
-}
-
-// -x NAME=VALUE; a bare NAME is in the environment already, or it is nowhere.
-void add_exports(const Part& part, std::vector<Variable>& environment) {
-  for (const std::string& text : part.exports) {
-    const auto equals = text.find('=');
-    if (equals != std::string::npos) {
-      environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    } else if (hr::environment(text.c_str()) == nullptr) {
-      std::fprintf(stderr, "mpiexec: -x %s: there is no such variable to pass on\n", text.c_str());
-    }
-  }
-}
-
-// Parses one part into options; *exit_code when it ends the program.
-bool parse_part(const std::vector<std::string>& words, Options& options, std::vector<Variable>& global_variables,
-                int* exit_code) {
-  CLI::App app("Starts an MPI program on this machine.", "mpiexec");
-  const auto formatter = std::make_shared<Formatter>();
-  formatter->column_width(40);
-  app.formatter(formatter);
-  Part part;
-  add_options(app, options, part);
-
-  std::vector<std::string> own;
-  for (const std::string& word : words) own.push_back(normalised(app, word));
-  own.resize(count_option_words(app, own));
-  part.program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(own.size()), words.end());
-  try {
-    app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
-    if (part.show_settings) {
-      print_settings();
-      return false;
-    }
-    if (part.program.arguments.empty()) throw CLI::RequiredError("a program to run");
-  } catch (const CLI::Success& asked) {  // --help, --version
-    *exit_code = app.exit(asked);
-    return false;
-  } catch (const CLI::ExtrasError&) {
-    std::fprintf(stderr, "mpiexec: unknown option");
-    for (const std::string& word : app.remaining()) std::fprintf(stderr, " %s", word.c_str());
-    std::fprintf(stderr, "\n%smpiexec --help lists the options\n", kUsage);
-    *exit_code = kUsageExit;
-    return false;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "mpiexec: %s\n%smpiexec --help lists the options\n", error.what(), kUsage);
-    *exit_code = kUsageExit;
-    return false;
-  }
-  part.program.environment = part.variables;
-  add_exports(part, part.program.environment);
-  global_variables.insert(global_variables.end(), part.global_variables.begin(), part.global_variables.end());
-  options.programs.push_back(std::move(part.program));
+// NAME=VALUE becomes two.
+bool split_variable(Words& values) {
+  const auto equals = values[0].find('=');
+  if (equals == std::string::npos) return false;
+  values.push_back(values[0].substr(equals + 1));
+  values[0].resize(equals);
   return true;
+}
+
+// The values of the option at words[*at]; *at moves past them.
+Status take_values(const Word& word, const Words& words, std::size_t* at, const std::string* attached, Given* given) {
+  const std::string& text = words[(*at)++];
+  given->word = attached != nullptr ? text.substr(0, text.find('=')) : text;
+  if (word.takes == Takes::kNothing) {
+    if (attached == nullptr) return kOk;
+    return fail(Errc::kOther, "%s: %s takes no value", text.c_str(), given->word.c_str());
+  }
+  std::size_t wanted = word.takes == Takes::kOne ? 1 : 2;
+  if (attached != nullptr) given->values.push_back(*attached);
+  while (given->values.size() < wanted && *at < words.size()) {
+    if (word.takes == Takes::kVariable && given->values.size() == 1 && split_variable(given->values)) break;
+    given->values.push_back(words[(*at)++]);
+  }
+  if (word.takes == Takes::kVariable && given->values.size() == 1) split_variable(given->values);
+  if (given->values.size() == wanted) return kOk;
+  return fail(Errc::kOther, "%s wants %s: %.*s", given->text().c_str(), describe(word.takes),
+              static_cast<int>(word.values.size()), word.values.data());
+}
+
+// Reads options up to the first word that is neither one nor the value of one.
+Status read_options(const Words& words, Reading& reading, std::size_t* at) {
+  while (*at < words.size() && is_option(words[*at])) {
+    if (words[*at] == "--") {
+      ++*at;
+      break;
+    }
+    std::string attached;
+    bool has_attached = false;
+    const Word* word = find_word(words[*at], &attached, &has_attached);
+    if (word == nullptr) return fail(Errc::kOther, "unknown option %s", words[*at].c_str());
+    Given given;
+    HR_TRY(take_values(*word, words, at, has_attached ? &attached : nullptr, &given));
+    if (word->meaning == Meaning::kHosts) {
+      return fail(Errc::kOther, "%s is for jobs on several hosts; this version of Headrace starts ranks on one",
+                  given.text().c_str());
+    }
+    if (word->meaning == Meaning::kNothing) reading.without_effect.push_back(given.text());
+    if (word->apply != nullptr) HR_TRY(word->apply(reading, given));
+    if (reading.help || reading.version || reading.settings) return kOk;
+  }
+  return kOk;
+}
+
+// Answers --help and its like.
+bool answer(const Reading& reading) {
+  if (reading.help) {
+    print_help();
+  } else if (reading.version) {
+    std::printf("mpiexec of Headrace " HEADRACE_VERSION "\n");
+  } else if (reading.settings) {
+    print_settings();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The file's programs take the place of the part that names the file.
+Status insert_file(CommandLine& line, const Reading& reading, const Words& words, std::size_t at, std::size_t part) {
+  const std::string option = "-configfile " + reading.config_file;
+  if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
+  if (at < words.size()) {
+    return fail(Errc::kOther, "%s: the file holds the programs; \"%s\" after it is too much", option.c_str(),
+                words[at].c_str());
+  }
+  std::vector<Words> inserted;
+  HR_TRY(read_config_file(reading.config_file, &inserted));
+  line.from_file = true;
+  line.parts.insert(line.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1, inserted.begin(), inserted.end());
+  return kOk;
+}
+
+Status read_part(CommandLine& line, std::size_t part) {
+  const Words words = line.parts[part];
+  Reading reading(line.options);
+  reading.inherited_by_all = line.inherited_by_all;
+  std::size_t at = 0;
+  HR_TRY(read_options(words, reading, &at));
+  line.answered = answer(reading);
+  if (line.answered) return kOk;
+
+  line.inherited_by_all = reading.inherited_by_all;
+  const auto append = [](auto& whole, auto& more) { whole.insert(whole.end(), more.begin(), more.end()); };
+  append(line.variables_of_all, reading.variables_of_all);
+  append(line.without_effect, reading.without_effect);
+  if (!reading.config_file.empty()) return insert_file(line, reading, words, at, part);
+
+  if (at == words.size()) return fail(Errc::kOther, "a program to run is missing");
+  Program& program = reading.program;
+  program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  for (const int ranks : {reading.ranks, reading.per_host, reading.slots, 1}) {
+    program.ranks = ranks;
+    if (ranks > 0) break;
+  }
+  line.options.programs.push_back(std::move(program));
+  return kOk;
+}
+
+// Hydra's variable; the option wins. 0 and -1 mean no limit there.
+Status read_timeout_variable(Options& options) {
+  const char* text = hr::environment("MPIEXEC_TIMEOUT");
+  if (text == nullptr || options.timeout_seconds > 0) return kOk;
+  const std::string value = text;
+  if (value.empty() || value == "0" || value == "-1") return kOk;
+  options.timeout_origin = "MPIEXEC_TIMEOUT";
+  return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
+}
+
+// A program's own words win over those for all.
+void share(const CommandLine& line) {
+  for (Program& program : line.options.programs) {
+    if (!program.inherited.said) program.inherited = line.inherited_by_all;
+    program.environment.insert(program.environment.begin(), line.variables_of_all.begin(), line.variables_of_all.end());
+  }
+}
+
+Status read_all(CommandLine& line) {
+  for (std::size_t part = 0; part < line.parts.size(); ++part) {
+    HR_TRY(read_part(line, part));
+    if (line.answered) return kOk;
+  }
+  HR_TRY(read_timeout_variable(line.options));
+  if (line.options.ranks() > kMostRanks) {
+    return fail(Errc::kOther, "%d ranks; one job takes up to %d", line.options.ranks(), kMostRanks);
+  }
+  share(line);
+  return kOk;
+}
+
+void note_what_has_no_effect(const CommandLine& line) {
+  if (line.options.quiet || line.without_effect.empty()) return;
+  std::string all;
+  for (const std::string& each : line.without_effect) all += (all.empty() ? "" : ", ") + each;
+  std::fprintf(stderr, "mpiexec: without effect here: %s\n", all.c_str());
 }
 
 }  // namespace
 
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   Options options;
-  std::vector<Variable> global_variables;
-  std::vector<std::string> words;
-  for (int at = 1; at <= argc; ++at) {
-    if (at < argc && std::string_view(argv[at]) != ":") {
-      words.emplace_back(argv[at]);
-      continue;
+  CommandLine line(options);
+  line.parts.emplace_back();
+  for (int at = 1; at < argc; ++at) {
+    if (std::string_view(argv[at]) == ":") {
+      line.parts.emplace_back();
+    } else {
+      line.parts.back().emplace_back(argv[at]);
     }
-    if (!parse_part(words, options, global_variables, exit_code)) return std::nullopt;
-    words.clear();
   }
-  if (options.ranks() > kMostRanks) {
-    std::fprintf(stderr, "mpiexec: %d ranks; one job takes up to %d\n", options.ranks(), kMostRanks);
+  if (!read_all(line).ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n%smpiexec --help lists the options\n", take_detail().c_str(), kUsage);
     *exit_code = kUsageExit;
     return std::nullopt;
   }
-  // A program's own variables win over those for all.
-  for (Program& program : options.programs) {
-    program.environment.insert(program.environment.begin(), global_variables.begin(), global_variables.end());
-  }
+  if (line.answered) return std::nullopt;
+  note_what_has_no_effect(line);
   return options;
 }
 

@@ -12,20 +12,33 @@ namespace hr::launcher {
 
 using Variable = std::pair<std::string, std::string>;
 
+// Which of mpiexec's own variables a program gets.
+struct Inherited {
+  bool all = true;
+  std::vector<std::string> names;  // where not all
+  bool said = false;               // on the command line
+};
+
 // One part of the command line between ':' signs.
 struct Program {
   int ranks = 1;
   std::vector<std::string> arguments;  // the first is the program as written
-  std::vector<Variable> environment;   // on top of mpiexec's own
-  std::string directory;               // empty: mpiexec's own
+  std::vector<Variable> environment;   // on top of what is inherited
+  Inherited inherited;
+  std::string directory;  // empty: mpiexec's own
 };
 
 struct Options {
   std::vector<Program> programs;
   bool label = false;
-  topo::Binding binding = topo::Binding::kShare;
+  topo::Placing placing;
   bool report_bindings = false;
   double timeout_seconds = 0;  // 0: none
+  std::string timeout_origin;  // "--timeout" or the variable that says so
+  bool keep_going = false;     // a rank that dies does not end the job
+  bool quiet = false;          // no notes
+  std::string output_directory;
+  bool output_in_files_only = false;
 
   [[nodiscard]] int ranks() const noexcept {
     int sum = 0;

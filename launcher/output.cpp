@@ -83,8 +83,13 @@ void Sink::flush() {
   }
 }
 
-Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label)
-    : loop_(loop), pipe_(std::move(pipe)), sink_(sink), label_(std::move(label)) {
+Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label, OutputFile file, bool to_sink)
+    : loop_(loop),
+      pipe_(std::move(pipe)),
+      sink_(sink),
+      label_(std::move(label)),
+      file_(std::move(file)),
+      to_sink_(to_sink) {
   ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // the read end is ours alone
   resume();
 }
@@ -126,6 +131,10 @@ void Forwarder::read_some() {
   }
 }
 
+void Forwarder::catch_up() {
+  if (watched_) read_some();
+}
+
 void Forwarder::finish() {
   while (!done()) {
     char chunk[65536];
@@ -139,6 +148,8 @@ void Forwarder::finish() {
 }
 
 void Forwarder::take(std::string_view text) {
+  file_.write(text);
+  if (!to_sink_) return;
   const auto end = text.rfind('\n');
   if (end != std::string_view::npos) {
     rest_ += text.substr(0, end + 1);

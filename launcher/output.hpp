@@ -12,6 +12,7 @@
 
 #include "descriptor.hpp"
 #include "event_loop.hpp"
+#include "output_file.hpp"
 
 namespace hr::launcher {
 
@@ -53,14 +54,17 @@ class Sink {
 
 class Forwarder {
  public:
-  // label: what each line begins with, or empty.
-  Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label);
+  // label: what each line begins with, or empty. file: gets the text as well, without labels; the sink gets it where
+  // to_sink says so.
+  Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label, OutputFile file, bool to_sink);
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
 
   [[nodiscard]] bool done() const noexcept { return !pipe_.is_open(); }
-  // Takes what is there now and gives up the pipe.
+  // Takes what is there now, within reason.
+  void catch_up();
+  // Takes all that is there now and gives up the pipe.
   void finish();
 
  private:
@@ -76,6 +80,8 @@ class Forwarder {
   Descriptor pipe_;
   Sink& sink_;
   std::string label_;
+  OutputFile file_;
+  bool to_sink_;
   std::string rest_;  // the beginning of a line
   bool watched_ = false;
   bool timer_set_ = false;

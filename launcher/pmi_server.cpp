@@ -41,6 +41,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     callbacks_.send(rank, "cmd=finalize_ack rc=0");
   } else if (command == "abort") {
     callbacks_.abort(rank, message.number("exitcode", 1));
+  } else if (command == "crashed") {
+    // Ours only (boot/pmi1.cpp): the rank waits for the answer before it ends.
+    callbacks_.crashed(rank, message.number("signal", 0));
   } else if (line.starts_with("mcmd=")) {
     // The lines that follow, up to "endcmd", belong to it; the answer goes out with the last.
   } else if (line == "endcmd") {
@@ -48,6 +51,10 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (!command.empty()) {
     callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
   }
+}
+
+void PmiServer::answer_crash(int rank, bool shown) {
+  callbacks_.send(rank, std::string("cmd=crashed_result rc=") + (shown ? "0" : "-1"));
 }
 
 void PmiServer::put(int rank, std::string_view key, std::string_view value) {

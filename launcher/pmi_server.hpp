@@ -19,6 +19,7 @@ class PmiServer {
   struct Callbacks {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
+    std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
   };
 
   // appnums: which program each rank belongs to; one entry a rank.
@@ -26,6 +27,9 @@ class PmiServer {
 
   // One line without its newline. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
+
+  // shown: the rank need not show its stack itself.
+  void answer_crash(int rank, bool shown);
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "library_path.hpp"
 
 extern char** environ;
 
@@ -119,15 +120,24 @@ int find_executable(const std::string& name, const std::string& directory, std::
   return 0;
 }
 
-std::vector<std::string> make_environment(const std::vector<Variable>& variables) {
+std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables,
+                                          const std::string& library_folder) {
+  const auto is_inherited = [&inherited](std::string_view name) {
+    return inherited.all || std::find(inherited.names.begin(), inherited.names.end(), name) != inherited.names.end();
+  };
   std::map<std::string, std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || from_outer_launcher(text)) continue;
+    if (!is_inherited(text.substr(0, equals))) continue;
     merged.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const auto& [name, value] : variables) merged.insert_or_assign(name, value);
+  if (!library_folder.empty()) {
+    std::string& path = merged["LD_LIBRARY_PATH"];
+    path = with_folder(path, library_folder);
+  }
   std::vector<std::string> strings;
   strings.reserve(merged.size());
   for (const auto& [name, value] : merged) strings.push_back(name + "=" + value);

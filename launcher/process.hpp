@@ -31,8 +31,10 @@ pid_t start_process(const ChildPlan& plan, int* error);
 // in the directory. Returns 0, or the errno that says why it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string* path);
 
-// mpiexec's environment without what an outer launcher left there, plus the variables; "NAME=VALUE" each.
-std::vector<std::string> make_environment(const std::vector<Variable>& variables);
+// What a program inherits of mpiexec's environment, without what an outer launcher left there, plus the variables, plus
+// the library's folder at the end of LD_LIBRARY_PATH (empty: none); "NAME=VALUE" each.
+std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables,
+                                          const std::string& library_folder);
 
 // The null-terminated array that exec takes; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);

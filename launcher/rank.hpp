@@ -13,6 +13,7 @@ struct Rank {
   int number = 0;
   pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
   bool ended = false;
+  int crash = 0;   // the signal that it says it dies by, while it waits for its stack to be shown
   Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
 };

@@ -38,7 +38,7 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
   Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto environment = make_environment({{"DEBUGINFOD_URLS", ""}});
+  const auto environment = make_environment({}, {{"DEBUGINFOD_URLS", ""}}, "");
   ChildPlan plan;
   plan.path = path.c_str();
   const auto arguments = as_pointers(command);
@@ -92,6 +92,22 @@ std::string state_by_proc(pid_t pid) {
 }
 
 }  // namespace
+
+std::string crash_of(pid_t pid, std::chrono::milliseconds limit) {
+  // One thread is in a signal handler: what lies below it is the stack of the crash.
+  std::istringstream lines(stacks_by_gdb(pid, Clock::now() + limit));
+  std::string kept;
+  bool inside = false;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto sign = line.find('#');
+    if (sign == std::string::npos && inside) break;  // the next thread
+    if (inside)
+      kept += "  #" + std::to_string(number++) + line.substr(std::min(line.find(' ', sign), line.size())) + "\n";
+    if (line.find("<signal handler called>") != std::string::npos) inside = true;
+  }
+  return kept;
+}
 
 std::string where_is(pid_t pid, std::chrono::milliseconds limit) {
   const std::string stacks = stacks_by_gdb(pid, Clock::now() + limit);

@@ -12,4 +12,7 @@ namespace hr::launcher {
 // longer than the limit.
 std::string where_is(pid_t pid, std::chrono::milliseconds limit);
 
+// The stack of the thread that is in a signal handler, below that handler; empty where gdb cannot tell.
+std::string crash_of(pid_t pid, std::chrono::milliseconds limit);
+
 }  // namespace hr::launcher

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "job.hpp"
+#include "library_path.hpp"
 #include "process.hpp"
 
 namespace hr::launcher {
@@ -34,6 +35,7 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
 }  // namespace
 
 bool Job::prepare_programs() {
+  const std::string library = library_folder();
   for (const Program& program : options_.programs) {
     std::string path;
     const std::string& name = program.arguments[0];
@@ -43,7 +45,7 @@ bool Job::prepare_programs() {
       return false;
     }
     paths_.push_back(path);
-    environments_.push_back(make_environment(program.environment));
+    environments_.push_back(make_environment(program.inherited, program.environment, library));
   }
   return true;
 }
@@ -62,17 +64,17 @@ bool Job::start_all() {
     ::send(ranks_[static_cast<std::size_t>(rank)].pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   };
   callbacks.abort = [this](int rank, int code) {
-    fail(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff, name_of(ranks_[static_cast<std::size_t>(rank)]) +
-                                                                " called MPI_Abort with code " + std::to_string(code) +
-                                                                "; ending the job");
+    // A job that was given up must not look like one that went well.
+    const int exit_code = (code & 0xff) == 0 ? 1 : code & 0xff;
+    fail(exit_code, name_of(ranks_[static_cast<std::size_t>(rank)]) + " called MPI_Abort with code " +
+                        std::to_string(code) +
+                        (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")"));
   };
+  callbacks.crashed = [this](int rank, int signal) { on_crash(ranks_[static_cast<std::size_t>(rank)], signal); };
   pmi_ = std::make_unique<PmiServer>(id_, appnums, std::move(callbacks));
 
   raise_descriptor_limit();
-  std::vector<topo::CpuSet> placement(static_cast<std::size_t>(total));
-  if (options_.binding != topo::Binding::kNone) {
-    placement = topo::place_ranks(topo::allowed_cores(), total, options_.binding);
-  }
+  const std::vector<topo::CpuSet> placement = topo::place_here(options_.placing, total);
   ranks_.resize(static_cast<std::size_t>(total));
   for (int number = 0; number < total; ++number) {
     const auto at = static_cast<std::size_t>(number);
@@ -92,6 +94,14 @@ bool Job::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) 
   Descriptor output, output_end, error, error_end, pmi_end;
   if (!make_pipe(&output, &output_end) || !make_pipe(&error, &error_end) || !make_socket_pair(&rank.pmi, &pmi_end)) {
     return cannot("make pipes", errno, 1);
+  }
+  OutputFile output_file, error_file;
+  if (!options_.output_directory.empty()) {
+    const int digits = static_cast<int>(std::to_string(ranks_.size() - 1).size());
+    for (auto [file, stream] : {std::pair(&output_file, "stdout"), std::pair(&error_file, "stderr")}) {
+      const int reason = file->open(options_.output_directory, rank.number, digits, stream);
+      if (reason != 0) return cannot(("write " + file->path()).c_str(), reason, 1);
+    }
   }
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string total = std::to_string(ranks_.size());
@@ -121,8 +131,9 @@ bool Job::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) 
   if (rank.number == 0) input_.started();
 
   const std::string label = options_.label ? "[" + number + "] " : "";
-  forwarders_.emplace_back(loop_, std::move(output), output_, label);
-  forwarders_.emplace_back(loop_, std::move(error), error_, label);
+  const bool to_sink = !options_.output_in_files_only;
+  forwarders_.emplace_back(loop_, std::move(output), output_, label, std::move(output_file), to_sink);
+  forwarders_.emplace_back(loop_, std::move(error), error_, label, std::move(error_file), to_sink);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
   return true;
 }

@@ -79,7 +79,8 @@ def write_knobs(knobs: list[dict], out: Path) -> None:
     for knob in knobs:
         low, high = knob.get("range", ["", ""])
         values = ",".join(str(value) for value in knob.get("values", []))
-        fields = [knob["type"], str(knob["default"]), str(low), str(high), values, knob["scope"], knob["sentence"]]
+        default = cpp_default(knob) if knob["type"] == "bool" else str(knob["default"])
+        fields = [knob["type"], default, str(low), str(high), values, knob["scope"], knob["sentence"]]
         lines.append(f" \\\n  X({knob['name']}, {', '.join(json.dumps(field) for field in fields)})")
     lines.append("\n\n}  // namespace hr\n")
     put(out / "knob_table.hpp", "".join(lines))

@@ -76,7 +76,7 @@ def knob_type(knob: dict) -> str:
 def knobs(tables: Tables) -> str:
     rows = []
     for knob in tables.knobs:
-        default = "on" if knob["default"] is True else "off" if knob["default"] is False else knob["default"]
+        default = str(knob["default"]).lower() if knob["type"] == "bool" else knob["default"]
         rows.append(f"| `HEADRACE_{knob['name'].upper()}` | {knob_type(knob)} | `{default}` | {knob['scope']} |"
                     f" {knob['sentence']} |\n")
     return KNOBS.format(rows="".join(rows))

@@ -50,6 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[:1] == ["course"]:
         return course.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
+    parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
+                        help="print the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)

@@ -16,6 +16,10 @@ def prefix() -> Path:
     return Path(sysconfig.get_path("data"))
 
 
+def version() -> str:
+    return metadata.version("headrace")
+
+
 def find_mpiexec() -> Path | None:
     path = scripts() / "mpiexec"
     return path if path.is_file() else None
@@ -50,7 +54,7 @@ def describe() -> list[tuple[str, str]]:
         return str(path) if path.is_file() else f"{path} (missing)"
 
     return [
-        ("version", metadata.version("headrace")),
+        ("version", version()),
         ("mpiexec", present(scripts() / "mpiexec")),
         ("mpicc", present(scripts() / "mpicc")),
         ("library", present(library)),

@@ -9,6 +9,7 @@
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
+#include "bind/crash.hpp"
 #include "bind/handles.hpp"
 #include "boot/boot.hpp"
 #include "coll/select/tuning.hpp"
@@ -56,6 +57,7 @@ Status bring_up() {
     runtime::enable_threads();
     HR_TRY(p2p::progress_thread::start());
   }
+  crash::watch();
   layers_up = true;
   return kOk;
 }
@@ -67,6 +69,7 @@ Status take_down() {
   const Status messages = p2p::finalize();
   mem::shutdown();
   const Status launcher = boot::finalize();
+  crash::unwatch();
   return messages.ok() ? launcher : messages;
 }
 

@@ -87,13 +87,15 @@ Status told(std::string_view key, std::string* value) { return node_words.told(*
 
 Status finalize() { return provider->finalize(); }
 
+bool show_stack(int signal) noexcept { return provider != nullptr && provider->show_stack(signal); }
+
 void abort(int exit_code, std::string_view message) {
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());
   }
   if (provider != nullptr) provider->abort(exit_code);
   // A code whose low byte is 0 would look like success to a shell.
-  ::_exit(exit_code != 0 && (exit_code & 0xff) == 0 ? 1 : exit_code);
+  ::_exit((exit_code & 0xff) == 0 ? 1 : exit_code);
 }
 
 std::string file_safe(std::string_view text) {

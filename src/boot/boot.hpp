@@ -40,7 +40,11 @@ Status told(std::string_view key, std::string* value);
 
 // Says good-bye to the launcher. After this a death of the process is not an error any more.
 Status finalize();
-// Tells the launcher to end the job with this exit code, then exits the process. Never returns.
+// Asks the launcher to show where this process is, which crashes by this signal, and waits for that. False: nobody
+// shows it. For signal handlers: system calls only.
+bool show_stack(int signal) noexcept;
+// Tells the launcher to end the job with this exit code (0, which a job that gave up must not have, becomes 1), then
+// exits the process. Never returns.
 [[noreturn]] void abort(int exit_code, std::string_view message);
 
 }  // namespace hr::boot

@@ -2,6 +2,7 @@
 // Spoken by Headrace's and MPICH's mpiexec, and by Slurm's pmi2 plugin.
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 // The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
+constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -113,8 +115,36 @@ class Pmi1 final : public Provider {
 
   void abort(int exit_code) noexcept override {
     if (socket_ < 0) return;
+    // Ours says what the program asked for, and exits with 1; others would end the job with success.
+    if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
     static_cast<void>(ignored);  // the launcher is gone: our own exit says the rest
+  }
+
+  bool show_stack(int signal) noexcept override {
+    if (socket_ < 0 || !own_launcher_) return false;
+    char text[64] = "cmd=crashed signal=";
+    std::size_t length = std::strlen(text);
+    length = static_cast<std::size_t>(std::to_chars(text + length, text + sizeof text - 1, signal).ptr - text);
+    text[length++] = '\n';
+    if (::send(socket_, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(length)) return false;
+    // The answer to something that this process asked before may come first.
+    constexpr std::string_view kAnswer = "cmd=crashed_result rc=";
+    char received[1024];
+    std::size_t filled = 0;
+    for (;;) {
+      pollfd state{socket_, POLLIN, 0};
+      if (::poll(&state, 1, kStackLimit) != 1) return false;
+      const ssize_t count = ::recv(socket_, received + filled, sizeof received - filled, MSG_DONTWAIT);
+      if (count <= 0) return false;
+      filled += static_cast<std::size_t>(count);
+      const std::string_view answers(received, filled);
+      const auto answer = answers.find(kAnswer);
+      if (answer != std::string_view::npos && answers.find('\n', answer) != std::string_view::npos) {
+        return answers.substr(answer + kAnswer.size()).starts_with('0');
+      }
+      if (filled == sizeof received) return false;
+    }
   }
 
  private:
@@ -155,7 +185,8 @@ class Pmi1 final : public Provider {
   // Other launchers name the space as they like ("kvs_0", "12.0"): rank 0 adds what makes it unique on the node.
   Status name_job(Identity* identity) {
     identity->job_id = file_safe(space_);
-    if (space_.starts_with(kOwnSpace)) return kOk;
+    own_launcher_ = space_.starts_with(kOwnSpace);
+    if (own_launcher_) return kOk;
     if (identity->rank == 0) {
       timespec time{};
       ::clock_gettime(CLOCK_REALTIME, &time);
@@ -209,6 +240,7 @@ class Pmi1 final : public Provider {
   }
 
   int socket_ = -1;
+  bool own_launcher_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
   std::string line_;      // the last answer

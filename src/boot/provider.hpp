@@ -23,6 +23,8 @@ class Provider {
   virtual Status get(std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
   virtual Status finalize() = 0;
+  // See boot.hpp. Launchers of others show none.
+  virtual bool show_stack(int) noexcept { return false; }
   // Best effort, returns; the caller exits.
   virtual void abort(int exit_code) noexcept = 0;
 };

@@ -26,11 +26,12 @@ bool stays_on_device(const Peer& peer, const layout::View& data) {
 }
 
 // Device data that the receiver can fetch itself is announced whatever its size, and so is the first device data that
-// it cannot fetch: an announcement says on which device it is.
+// it cannot fetch: an announcement says on which device it is. Other such data goes through the host, unless kernels
+// that wait on the devices will stage it there.
 bool goes_eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host() || data.packed <= knobs().cuda_eager_bytes) return true;
-  return !device_get::serves(peer, data) && peer.has_our_place;
+  return !device_get::serves(peer, data) && peer.has_our_place && !staged::attended(peer, data);
 }
 
 // The data as one message; Status::again() when there is no room.

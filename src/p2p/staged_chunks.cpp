@@ -15,7 +15,7 @@ constexpr std::size_t kPieces = 4;
 // but into none smaller than this: starting a copy takes as long as moving about so much.
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
-constexpr std::size_t kLeastDevice = std::size_t{256} << 10;
+constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
 // What a CPU copies stays in its cache with the pieces that are under way.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;

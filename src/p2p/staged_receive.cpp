@@ -14,13 +14,15 @@
 namespace hr::p2p::staged {
 namespace {
 
+using layout::cuda::ChunkCopy;
+
 // A piece on its way out of its chunk.
 struct Arrival {
   Request* receive;
   std::uint32_t chunk;
   wire::Piece piece;
   bool rows;
-  layout::cuda::ChunkCopy copy;
+  ChunkCopy copy;
 };
 
 // What this process has of another one.
@@ -66,8 +68,7 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
   const wire::Piece& piece = arrival.piece;
   if (piece.memory == 0) {
     return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at,
-                               arrival.rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun,
-                               from_proc);
+                               arrival.rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, from_proc);
   }
   const mem::cuda::Export* const memory = chunks_of(sender, piece.memory);
   if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d is gone", from_proc);

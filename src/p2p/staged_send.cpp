@@ -8,6 +8,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "layout/cuda/chunk_copy.hpp"
+#include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
@@ -90,6 +91,12 @@ void note(Outgoing& message, Status failure) {
   message.failure_text = take_detail();
 }
 
+layout::cuda::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
+  using In = layout::cuda::ChunkCopy::In;
+  if ((way & wire::kDeviceChunks) != 0) return In::kDevice;
+  return rows ? In::kPinnedRows : In::kPinned;
+}
+
 // By the CPU.
 Status pack_rows(const layout::View& from, std::size_t offset, mem::cuda::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
@@ -119,9 +126,8 @@ bool start_part(Outgoing& message) {
     part.offset = offset;
     part.bytes = bytes;
     part.rows = rows;
-    status =
-        part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk),
-                       rows ? layout::cuda::ChunkCopy::Lie::kRows : layout::cuda::ChunkCopy::Lie::kRun, message.proc);
+    status = part.copy.pack(send.view_, offset, bytes, message.chunks->address(chunk), chunk_kind(message.way, rows),
+                            message.proc);
     if (!status.ok()) message.parts.pop_back();
   }
   if (!status.ok()) {
@@ -180,6 +186,19 @@ void end(Outgoing& message) {
 }
 
 }  // namespace
+
+bool attended(const Peer& peer, const layout::View& data) {
+  if (!data.contiguous || data.packed > knobs().cuda_attend_bytes || knobs().cuda_ipc == CudaIpcChoice::kOff ||
+      !peer.caps.same_node) {
+    return false;
+  }
+  mem::cuda::Context* context = nullptr;
+  if (!mem::cuda::Context::of(data.where, &context).ok()) {
+    static_cast<void>(take_detail());  // told when the data is packed
+    return false;
+  }
+  return context->attendant().may_come() && !mem::cuda::Context::in_turns(peer.place, context->place());
+}
 
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
   if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;

@@ -1,6 +1,6 @@
 // A program some of whose ranks leave without MPI_Finalize, by rank and way: "exit" with code 0, "fail" with another,
-// "kill" by a signal, right after MPI_Init; "late" after a collective. The others go on, and finish unless stopped.
-// Usage: early_exit WAY RANK...
+// "kill" by a signal, right after MPI_Init; "late" after a collective; "wait": it waits for a message that nobody
+// sends. The others go on, and finish unless stopped. Usage: early_exit WAY RANK...
 #include <mpi.h>
 #include <unistd.h>
 
@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
     if (leaves) ::_exit(1);
   }
+  if (leaves && way == "wait") MPI_Recv(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (leaves && way == "exit") std::exit(0);
   if (leaves && way == "fail") ::_exit(1);
   if (leaves && way == "kill") ::raise(SIGKILL);

@@ -11,6 +11,8 @@ import unittest
 
 from launching import MPIEXEC, PROBE, LaunchTest, left_of, marked_processes, run, shared_files
 
+EARLY_EXIT = os.environ["HR_EARLY_EXIT"]
+
 
 class Deaths(LaunchTest):
     def setUp(self):
@@ -63,7 +65,14 @@ class Deaths(LaunchTest):
         self.assert_ended(result, 7, "called MPI_Abort with code 7", "the program gave up")
         self.assert_names_rank(result, 2)
         self.assertEqual(result.stderr.count("mpiexec:"), 1, result.stderr)
-        self.assertEqual(self.run_timed("-n", "2", PROBE, "init", "abort=256@0", "hang").returncode, 1)
+
+    def test_abort_is_never_success(self):
+        for code in (0, 256, -256):
+            result = self.run_timed("-n", "2", PROBE, "init", f"abort={code}@0", "hang")
+            self.assert_ended(result, 1, f"called MPI_Abort with code {code} (exit code 1)")
+            alone = subprocess.run([PROBE, "init", f"abort={code}"], capture_output=True, timeout=20, check=False)
+            self.assertEqual(alone.returncode, 1)
+        self.assert_ended(self.run_timed("-n", "2", PROBE, "init", "abort=-1@0", "hang"), 255)
 
     def test_orphans_are_ended(self):
         self.assert_ended(self.run_timed("-n", "2", PROBE, "init", "orphan", "fence", "raise=9@1", "hang"), 137)
@@ -94,6 +103,13 @@ class Timeout(LaunchTest):
 
     def test_a_job_in_time_is_not_touched(self):
         self.assert_ended(run("-n", "2", "--timeout", "30", "true"), 0)
+
+
+    @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
+    def test_frames_of_the_library_have_names(self):
+        result = run("-n", "2", "--timeout", "1", EARLY_EXIT, "wait", "1")
+        self.assert_ended(result, 124, "PMPI_Recv", "hr::p2p::", "in main")
+        self.assertNotIn("?? () from " + os.path.realpath(os.environ["HR_BUILD"]), result.stderr)
 
 
 class Signals(LaunchTest):

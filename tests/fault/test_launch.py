@@ -26,7 +26,7 @@ class Options(LaunchTest):
     def test_bad_values_are_named(self):
         self.assert_ended(run("-n", "0", "true"), 2, "0", "Usage")
         self.assert_ended(run("-n", "many", "true"), 2, "many", "Usage")
-        self.assert_ended(run("-n", "2", "--bind-to", "socket", "true"), 2, "socket", "Usage")
+        self.assert_ended(run("-n", "2", "--bind-to", "sockets", "true"), 2, "sockets", "Usage")
         self.assert_ended(run("--timeout", "-1", "true"), 2, "timeout", "Usage")
         self.assert_ended(run("-wdir", "/no/such/place", "true"), 2, "/no/such/place")
 

@@ -73,6 +73,8 @@ class Mpich(LaunchTest):
     def test_its_launcher_hears_our_abort(self):
         result = run("-n", "2", PROBE, "init", "fence", "abort=7@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))
         self.assertEqual(result.returncode, 7, result.stderr)
+        result = run("-n", "2", PROBE, "init", "fence", "abort=0@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))
+        self.assertEqual(result.returncode, 1, result.stderr)
 
     def test_no_file_is_left_in_whatever_order_ranks_leave(self):
         """Its launcher kills the others when one leaves without MPI_Finalize, wherever they are, and removes nothing."""

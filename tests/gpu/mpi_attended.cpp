@@ -2,7 +2,9 @@
 // offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Every byte is checked, and
 // that kernels on the receiving GPUs have moved some of them (HEADRACE_CUDA_ATTENDED), or none where none may.
 //
-//   mpi_attended [all] [--messages N] [--seed N] [--expect some|none|any]
+//   mpi_attended [all] [--messages N] [--seed N] [--expect some|none|any] [--kind device|pool|managed]
+//
+// Memory of pools and managed memory go through chunks of device memory, which these kernels fill and empty.
 //
 // Where ranks share devices, whether a kernel is there in time depends on the others: then any number is expected.
 #include <chrono>
@@ -53,12 +55,12 @@ unsigned char content(const Message& message, std::size_t at) {
 
 class Pair {
  public:
-  Pair(std::uint64_t seed, int rank)
+  Pair(std::uint64_t seed, int rank, MemoryKind kind)
       : seed_(seed),
         rank_(rank),
         other_(rank ^ 1),
         host_(kLargest + 2 * kRoom),
-        buffer_(kLargest + 2 * kRoom, MemoryKind::kDevice, gpu::device()) {}
+        buffer_(kLargest + 2 * kRoom, kind, gpu::device()) {}
 
   void send(int number) {
     const Message message = draw_message(seed_, number, rank_);
@@ -114,6 +116,7 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   int messages = 300;
   std::uint64_t seed = 1;
+  MemoryKind kind = MemoryKind::kDevice;
   std::string expected = mpi.size <= gpu::device_count() ? "some" : "any";
   for (int option = argc > 1 && std::string(argv[1]) == "all" ? 2 : 1; option + 1 < argc; option += 2) {
     const std::string name = argv[option], value = argv[option + 1];
@@ -123,6 +126,8 @@ int main(int argc, char** argv) {
       seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--expect") {
       expected = value;
+    } else if (name == "--kind" && (value == "device" || value == "pool" || value == "managed")) {
+      kind = value == "device" ? MemoryKind::kDevice : value == "pool" ? MemoryKind::kPool : MemoryKind::kManaged;
     } else {
       check::fail(__FILE__, __LINE__, "unknown option " + name);
     }
@@ -130,7 +135,7 @@ int main(int argc, char** argv) {
   CHECK(mpi.size % 2 == 0);
   unsigned long long attended = 0;
   {
-    Pair pair(seed, mpi.rank);
+    Pair pair(seed, mpi.rank, kind);
     hr::test::Variable variable("HEADRACE_CUDA_ATTENDED");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     // Whether a kernel is there in time is up to the machine: until it has been, on every rank.

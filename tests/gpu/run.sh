@@ -112,6 +112,9 @@ for count in 2 4; do
   ranks in_turns_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either
   ranks in_turns_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
 done
+for kind in pool managed; do
+  ranks attended_$kind 2 120 "$build/gpu_tests/mpi_attended" --kind $kind --messages 300
+done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
 if [ "$long" = long ]; then

@@ -249,7 +249,7 @@ void exchange_host(int peer) {
 }
 
 void failing(const check::Environment& mpi, bool sender_fails) {
-  constexpr int kBytes = 4 << 20;
+  constexpr int kBytes = 16 << 20;  // several pieces
   const bool sends = (mpi.rank == kFailingRank) == sender_fails;
   const int peer = 1 - mpi.rank;
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

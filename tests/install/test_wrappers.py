@@ -85,6 +85,12 @@ class Prefix:
         self.assert_runs(self.folder / "b/hello_c")
         self.assert_runs(self.folder / "b/hello_cxx")
 
+    def test_a_program_without_a_run_path(self):
+        program = self.folder / "hello"
+        output("cc", self.folder / "hello.c", "-o", program, f"-I{self.prefix}/include", f"-L{self.prefix}/lib", "-lmpi_abi")
+        self.assertNotIn(str(self.prefix), output("readelf", "-d", program))
+        self.assert_runs(program)
+
     def test_runpath_yields_to_the_user(self):
         program = self.folder / "hello"
         output(self.prefix / "bin/mpicc", self.folder / "hello.c", "-o", program)
@@ -108,10 +114,17 @@ class Environment(Prefix, unittest.TestCase):
         environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}
         flags = output("pkg-config", "--cflags", "--libs", "headrace", env=environment).split()
         program = self.folder / "hello"
-        output("cc", self.folder / "hello.c", "-o", program, *flags, f"-Wl,-rpath,{self.prefix}/lib")
+        output("cc", self.folder / "hello.c", "-o", program, *flags)
+        self.assertIn("RUNPATH", output("readelf", "-d", program))
         self.assert_runs(program)
+        self.assertEqual(output(program).strip(), "rank 0 of 1")  # without mpiexec, too
+
+    def test_the_library_has_the_names_of_its_functions(self):
+        self.assertIn(".symtab", output("readelf", "-SW", self.prefix / "lib/libmpi_abi.so.1"))
 
     def test_the_headrace_command(self):
+        version = output(self.prefix / "bin/mpiexec", "--version").split()[-1]
+        self.assertEqual(output(self.prefix / "bin/headrace", "--version").strip(), f"headrace {version}")
         self.assertNotIn("missing", output(self.prefix / "bin/headrace", "info"))
         self.assertIn("shm_dir", output(self.prefix / "bin/headrace", "config"))
 

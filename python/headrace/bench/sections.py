@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headrace.bench import shared_gpu
 from headrace.bench.figure import Figure, size_text
 from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs
@@ -210,4 +211,5 @@ SECTIONS = (
     Section("halo3d", "halo exchange against the update alone", _one(_halo3d_command), _halo3d),
     Section("host", "host latency with and without CUDA in use", _host_commands, _host),
     Section("kinds", "other kinds of memory", _mixed_commands, _mixed),
+    Section("shared", "ranks that share one GPU", shared_gpu.commands, shared_gpu.figures),
 )

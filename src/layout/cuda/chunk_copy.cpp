@@ -1,11 +1,13 @@
 #include "layout/cuda/chunk_copy.hpp"
 
+#include "base/knobs.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/two_rows.hpp"
 
 namespace hr::layout::cuda {
 namespace {
 
+using mem::cuda::Attendant;
 using mem::cuda::Context;
 using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
@@ -54,57 +56,86 @@ Status reach(const View& view, int process, const Export& memory) {
   });
 }
 
-Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
-                       DeviceAddress chunk, Lie lie, int process) {
-  // A stream each way, so that a message out and one in of the same process go side by side.
+Status ChunkCopy::move_run(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(2 * process + (way == Way::kOut ? 1 : 0), &stream));
+  HR_TRY(context.lane(lane_, &stream));
+  HR_CUDA(context.device(), copy_async, (target, source, bytes, stream),
+          "%zu bytes from %#llx to %#llx, one of them staging memory", bytes, source, target);
+  return ticket_.record(context, stream);
+}
+
+Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
+                       DeviceAddress chunk, In in, int process) {
+  // A stream each way, so that a message out and one in of the same process go side by side.
+  lane_ = 2 * process + (way == Way::kOut ? 1 : 0);
+  if (view.contiguous && in != In::kPinnedRows) {
+    const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
+    const DeviceAddress target = way == Way::kOut ? chunk : data;
+    const DeviceAddress source = way == Way::kOut ? data : chunk;
+    const bool attend = in == In::kDevice && bytes <= knobs().cuda_attend_bytes && !context.time_sliced();
+    if (attend && attended_.begin(context, target, source, bytes)) return kOk;
+    return move_run(context, target, source, bytes);
+  }
+  mem::cuda::StreamHandle stream = nullptr;
+  HR_TRY(context.lane(lane_, &stream));
   if (view.contiguous) {
     const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
-    if (lie == Lie::kRows) {
-      const mem::cuda::TwoRows rows{bytes};
-      HR_TRY(way == Way::kOut ? rows.start_out(context, stream, data, chunk)
-                              : rows.start_in(context, stream, chunk, data));
-      return ticket_.record(context, stream);
-    }
-    HR_CUDA(context.device(), copy_async,
-            (way == Way::kOut ? chunk : data, way == Way::kOut ? data : chunk, bytes, stream),
-            "%zu bytes %s %#llx, staged at %#llx", bytes, way == Way::kOut ? "from" : "to", data, chunk);
-  } else {
-    SideShape side;
-    HR_TRY(side_of(view, context, &side));
-    const SideShape packed = packed_side(chunk, first);
-    bool launched = false;
-    HR_TRY(launch_copy(context, stream, way == Way::kOut ? side : packed, way == Way::kOut ? packed : side, first,
-                       bytes, &launched));
-    if (!launched) {
-      return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
-    }
+    const mem::cuda::TwoRows rows{bytes};
+    HR_TRY(way == Way::kOut ? rows.start_out(context, stream, data, chunk)
+                            : rows.start_in(context, stream, chunk, data));
+    return ticket_.record(context, stream);
+  }
+  SideShape side;
+  HR_TRY(side_of(view, context, &side));
+  const SideShape packed = packed_side(chunk, first);
+  bool launched = false;
+  HR_TRY(launch_copy(context, stream, way == Way::kOut ? side : packed, way == Way::kOut ? packed : side, first, bytes,
+                     &launched));
+  if (!launched) {
+    return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   return ticket_.record(context, stream);
 }
 
-Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, Lie lie,
+Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, In in,
                        int process) {
   return in_context_of(
-      from, [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, lie, process); });
+      from, [&](Context& context) { return move(Way::kOut, from, first, bytes, context, chunk, in, process); });
 }
 
-Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, Lie lie,
+Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, DeviceAddress chunk, In in,
                          int process) {
-  return in_context_of(
-      to, [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, lie, process); });
+  return in_context_of(to,
+                       [&](Context& context) { return move(Way::kIn, to, first, bytes, context, chunk, in, process); });
 }
 
 Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, const Export& memory, std::size_t at,
                          int process) {
   return in_context_of(to, [&](Context& context) {
     HR_TRY(mem::cuda::map_import(context, process, memory, &mapping_));
-    return move(Way::kIn, to, first, bytes, context, mem::cuda::base_of(*mapping_) + at, Lie::kRun, process);
+    return move(Way::kIn, to, first, bytes, context, mem::cuda::base_of(*mapping_) + at, In::kDevice, process);
   });
 }
 
+Status ChunkCopy::poll_attendant(bool* done) {
+  Attendant::Answer answer = Attendant::Answer::kUnderWay;
+  HR_TRY(attended_.poll(&answer));
+  *done = answer == Attendant::Answer::kDone;
+  if (answer != Attendant::Answer::kLeft) return kOk;
+  Context* context = nullptr;
+  HR_TRY(attended_.context(&context));
+  Current current(*context);
+  HR_TRY(current.status());
+  return move_run(*context, attended_.target(), attended_.source(), attended_.bytes());
+}
+
 Status ChunkCopy::poll(bool* done) {
+  if (attended_.active()) {
+    const Status status = poll_attendant(done);
+    if (!status.ok()) *done = true;
+    if (*done) unpin();
+    return status;
+  }
   const Status status = ticket_.poll("a staged copy", done);
   if (*done) unpin();
   return status;

@@ -1,5 +1,5 @@
 // ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel
-// of the view's device.
+// of the view's device, or by its attendant (mem/cuda/attendant.hpp) where that is there and both are device memory.
 //
 // Owner: whoever started it; it must stay until poll() has said that it is done (an import is pinned until then).
 // Threads: library lock.
@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "layout/view.hpp"
+#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/pinned.hpp"
 #include "mem/cuda/ticket.hpp"
@@ -34,12 +35,11 @@ class ChunkCopy {
   ChunkCopy& operator=(const ChunkCopy&) = delete;
 
   // Start; packed bytes [first, first + bytes). `chunk` is where they lie, for the view's device; best 16-byte aligned
-  // with `first` a multiple of 16. Copies for one process are done in the order started, each way. `lie`: how they lie
-  // there; rows (mem/cuda/two_rows.hpp) in pinned memory and of contiguous views only.
-  enum class Lie : std::uint8_t { kRun, kRows };
-  Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, Lie lie,
+  // with `first` a multiple of 16. `in`: what the chunk is; rows (mem/cuda/two_rows.hpp) of contiguous views only.
+  enum class In : std::uint8_t { kDevice, kPinned, kPinnedRows };
+  Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, In in,
               int process);
-  Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, Lie lie,
+  Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, In in,
                 int process);
   // The chunk lies `at` bytes into an allocation of another process.
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::cuda::Export& memory, std::size_t at,
@@ -49,10 +49,15 @@ class ChunkCopy {
  private:
   enum class Way { kOut, kIn };
   Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::cuda::Context& context,
-              mem::cuda::DeviceAddress chunk, Lie lie, int process);
+              mem::cuda::DeviceAddress chunk, In in, int process);
+  Status move_run(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
+                  std::size_t bytes);
+  Status poll_attendant(bool* done);
   void unpin() noexcept;
 
   mem::cuda::Ticket ticket_;
+  mem::cuda::AttendedCopy attended_;
+  int lane_ = 0;
   mem::cuda::Mapping* mapping_ = nullptr;
 };
 

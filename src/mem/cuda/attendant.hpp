@@ -48,6 +48,8 @@ class Attendant {
   void send_away();
   // Never again: others need the device to get on while this process waits.
   void retire() noexcept { retired_ = true; }
+  // Not retired, and as far as known it can.
+  [[nodiscard]] bool may_come() const noexcept { return !retired_ && state_ != State::kImpossible; }
 
   // It can be given a copy of that size now; it will be, so soon that it is worth waiting for.
   [[nodiscard]] bool here(std::size_t bytes);
@@ -101,6 +103,7 @@ class AttendedCopy {
   // The one that it was given to, if that is still there.
   Status context(Context** context) const;
   [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
+  [[nodiscard]] DeviceAddress source() const noexcept { return source_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:

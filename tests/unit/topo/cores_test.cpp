@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <set>
 
 namespace hr::topo {
@@ -26,6 +27,54 @@ TEST(PlaceRanks, CoreGivesOneCoreAndBeginsAgain) {
 }
 
 TEST(PlaceRanks, NoneBindsNobody) { EXPECT_EQ(place_ranks(kFour, 2, Binding::kNone), Placement(2)); }
+
+// Two sockets of two cores each, as kFour.
+const std::vector<CpuSet> kSockets = {{0, 1, 4, 5}, {2, 3, 6, 7}};
+
+TEST(InTurns, PartsAreTakenRoundAndRound) {
+  EXPECT_EQ(in_turns(kFour, kSockets, 1), (Placement{{0, 4}, {2, 6}, {1, 5}, {3, 7}}));
+  EXPECT_EQ(in_turns(kFour, kSockets, 2), kFour);
+  EXPECT_EQ(in_turns(kFour, kFour, 1), kFour);
+  const Placement threads = {{0}, {4}, {1}, {5}, {2}, {6}, {3}, {7}};
+  EXPECT_EQ(in_turns(threads, kFour, 1), (Placement{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
+}
+
+TEST(InTurns, UnevenPartsLoseNoPlace) {
+  const Placement uneven = {{0, 4}, {1, 2, 3, 5, 6, 7}};
+  EXPECT_EQ(in_turns(kFour, uneven, 1), (Placement{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(in_turns(kFour, {}, 1), Placement());
+}
+
+TEST(Widened, EachPlaceBecomesThePartThatHoldsIt) {
+  EXPECT_EQ(widened({{2, 6}, {0, 4}, {}}, kSockets), (Placement{kSockets[1], kSockets[0], {}}));
+  EXPECT_EQ(widened({{9}}, kSockets), (Placement{{9}}));
+}
+
+TEST(Allowed, LevelsHoldOneAnother) {
+  const auto threads = allowed(Level::kThread);
+  for (const Level level : {Level::kCore, Level::kNuma, Level::kSocket}) {
+    const auto parts = allowed(level);
+    ASSERT_FALSE(parts.empty());
+    std::size_t cpus = 0;
+    for (const CpuSet& part : parts) cpus += part.size();
+    EXPECT_EQ(cpus, threads.size());
+    EXPECT_EQ(widened(threads, parts).size(), threads.size());
+  }
+}
+
+TEST(PlaceHere, BindsToWhatIsNamed) {
+  const auto sockets = allowed(Level::kSocket);
+  for (const bool by_turns : {false, true}) {
+    const Placing placing{
+        .binding = by_turns ? Binding::kShare : Binding::kSocket, .by_turns = by_turns, .turns = Level::kSocket};
+    for (const CpuSet& cpus : place_here(placing, 3)) {
+      EXPECT_NE(std::find(sockets.begin(), sockets.end(), cpus), sockets.end());
+    }
+  }
+  for (const CpuSet& cpus : place_here({.binding = Binding::kThread}, 3)) EXPECT_EQ(cpus.size(), 1u);
+  EXPECT_EQ(place_here({.binding = Binding::kNone}, 2), Placement(2));
+  EXPECT_EQ(place_here({.binding = Binding::kCore, .threads = true}, 1)[0], allowed_cores()[0]);
+}
 
 TEST(AllowedCores, StayWithinTheProcessAffinity) {
   cpu_set_t before;

@@ -1,0 +1,76 @@
+#include "config_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace hr::launcher {
+namespace {
+
+// False for a quote without its end.
+bool split_words(const std::string& line, std::vector<std::string>* words) {
+  std::string word;
+  bool inside = false;
+  char quote = '\0';
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char sign = line[at];
+    if (sign == '\\' && quote != '\'' && at + 1 < line.size()) {
+      word += line[++at];
+      inside = true;
+    } else if (quote != '\0') {
+      if (sign == quote) {
+        quote = '\0';
+      } else {
+        word += sign;
+      }
+    } else if (sign == '"' || sign == '\'') {
+      quote = sign;
+      inside = true;
+    } else if (sign == ' ' || sign == '\t' || sign == '\r') {
+      if (inside) words->push_back(word);
+      word.clear();
+      inside = false;
+    } else {
+      word += sign;
+      inside = true;
+    }
+  }
+  if (inside) words->push_back(word);
+  return quote == '\0';
+}
+
+}  // namespace
+
+Status read_config_file(const std::string& path, std::vector<std::vector<std::string>>* parts) {
+  std::ifstream file(path);
+  if (!file) return fail(Errc::kOther, "-configfile %s: %s", path.c_str(), std::strerror(errno));
+  int number = 0;
+  for (std::string line, next; std::getline(file, line);) {
+    ++number;
+    while (line.ends_with('\\') && std::getline(file, next)) {
+      line.pop_back();
+      line += next;
+      ++number;
+    }
+    const auto first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    std::vector<std::string> words;
+    if (!split_words(line, &words)) {
+      return fail(Errc::kOther, "-configfile %s, line %d: a quote has no end", path.c_str(), number);
+    }
+    // A file made for "mpiexec -configfile" may separate its programs in either way.
+    parts->emplace_back();
+    for (std::string& word : words) {
+      if (word != ":") {
+        parts->back().push_back(std::move(word));
+      } else if (!parts->back().empty()) {
+        parts->emplace_back();
+      }
+    }
+    if (parts->back().empty()) parts->pop_back();
+  }
+  if (parts->empty()) return fail(Errc::kOther, "-configfile %s: it names no program", path.c_str());
+  return kOk;
+}
+
+}  // namespace hr::launcher

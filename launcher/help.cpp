@@ -1,0 +1,92 @@
+#include "help.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include "words.hpp"
+
+namespace hr::launcher {
+namespace {
+
+constexpr std::size_t kColumn = 38;
+constexpr std::size_t kWidth = 118;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  mpiexec -n 4 ./program --its-option value\n"
+    "  mpiexec -n 1 ./server : -n 3 ./client        two programs in one job\n"
+    "  mpiexec -n 4 -l --timeout 60 ./program       label the output, end the job after a minute\n"
+    "\n"
+    "Every option is taken with one dash or two. Standard input goes to rank 0. The exit code is that of the first "
+    "rank\n"
+    "that failed, 128 + N for signal N, 124 after --timeout, 127 for a program that cannot be started, 2 for a "
+    "command\n"
+    "line that is not understood.\n";
+
+// "-n,--np N": one letter with one dash, as is the custom.
+std::string names_of(const Word& word) {
+  std::string text;
+  for (std::string_view rest = word.names; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(' '));
+    text += (text.empty() ? "" : ",") + std::string(name.size() == 1 ? "-" : "--") + std::string(name);
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  if (!word.values.empty()) text += " " + std::string(word.values);
+  return text;
+}
+
+// Text in lines that begin at a column; `at` is where the cursor stands.
+void print_wrapped(std::string_view text, std::size_t at, std::size_t column) {
+  if (at + 1 > column) {
+    std::printf("\n");
+    at = 0;
+  }
+  for (bool first = true; !text.empty(); first = false) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (!first && at + 1 + word.size() > kWidth) {
+      std::printf("\n");
+      at = 0;
+      first = true;
+    }
+    if (first) {
+      std::printf("%*s", static_cast<int>(column - at), "");
+      at = column;
+    } else {
+      std::printf(" ");
+      ++at;
+    }
+    std::printf("%.*s", static_cast<int>(word.size()), word.data());
+    at += word.size();
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  std::printf("\n");
+}
+
+void print_names(const char* title, Meaning meaning, bool without_help) {
+  std::string all;
+  for (const Word& word : words()) {
+    if (word.meaning != meaning || (without_help && !word.help.empty())) continue;
+    all += (all.empty() ? "" : " ") + names_of(word);
+  }
+  std::printf("\n%s\n", title);
+  print_wrapped(all, 0, 2);
+}
+
+}  // namespace
+
+void print_help() {
+  std::printf("Starts an MPI program on this machine.\n\n%s\n", kUsage);
+  for (const Word& word : words()) {
+    if (word.help.empty()) continue;
+    const std::string names = "  " + names_of(word);
+    std::printf("%s", names.c_str());
+    print_wrapped(word.help, names.size(), kColumn);
+  }
+  print_names("From scripts for other launchers, with the meaning that they have there:", Meaning::kEffect, true);
+  print_names("From there, and so in any case:", Meaning::kSoHere, false);
+  print_names("From there, without effect here (a note says so; -q leaves it out):", Meaning::kNothing, false);
+  print_names("From there, for the version that spans hosts; refused:", Meaning::kHosts, false);
+  std::printf("\n%s", kExamples);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,51 @@
+#include "library_path.hpp"
+
+#include <filesystem>
+
+#include "config.hpp"
+
+namespace hr::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The loader looks there anyway.
+bool is_of_the_system(const fs::path& folder) {
+  const std::string text = folder.string();
+  for (const std::string_view each : {"/lib", "/lib64", "/usr/lib", "/usr/lib64"}) {
+    if (text == each || text.starts_with(std::string(each) + "/")) return true;
+  }
+  return false;
+}
+
+// A conda environment has its own libstdc++, libtinfo, libssl, at which programs of the system break.
+bool is_of_an_environment(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder.parent_path() / "conda-meta", ignored);
+}
+
+}  // namespace
+
+std::string library_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  for (const char* relative : {"../lib", HEADRACE_LIB_FROM_BIN}) {
+    const fs::path folder = (self.parent_path() / relative).lexically_normal();
+    if (!fs::exists(folder / "libmpi_abi.so.1", error)) continue;
+    return is_of_the_system(folder) || is_of_an_environment(folder) ? std::string() : folder.string();
+  }
+  return {};
+}
+
+std::string with_folder(std::string_view path, std::string_view folder) {
+  std::string joined(path);
+  if (folder.empty()) return joined;
+  // To the loader an empty variable is none, and an empty part is the working directory, which stays where it is.
+  if (joined.empty()) return std::string(folder);
+  const std::string framed = ":" + joined + ":";
+  if (framed.find(":" + std::string(folder) + ":") != std::string::npos) return joined;
+  return joined + ":" + std::string(folder);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,39 @@
+#include "output_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace hr::launcher {
+
+int OutputFile::open(const std::string& directory, int rank, int digits, const char* stream) {
+  std::string number = std::to_string(rank);
+  number.insert(0, static_cast<std::size_t>(digits) - std::min<std::size_t>(number.size(), digits), '0');
+  const std::filesystem::path folder = std::filesystem::path(directory) / "1" / ("rank." + number);
+  path_ = (folder / stream).string();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return error.value();
+  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  return file_.is_open() ? 0 : errno;
+}
+
+void OutputFile::write(std::string_view text) {
+  while (file_.is_open() && !text.empty()) {
+    const ssize_t count = ::write(file_.get(), text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      std::fprintf(stderr, "mpiexec: %s: %s; the rest of that output is not in the file\n", path_.c_str(),
+                   std::strerror(errno));
+      file_.close();
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,143 @@
+#include "values.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace hr::launcher {
+namespace {
+
+constexpr double kMostSeconds = 1e9;
+
+struct Place {
+  std::string_view name;
+  topo::Binding binding;
+};
+
+constexpr Place kPlaces[] = {
+    {"auto", topo::Binding::kShare},     {"core", topo::Binding::kCore},     {"hwthread", topo::Binding::kThread},
+    {"numa", topo::Binding::kNuma},      {"socket", topo::Binding::kSocket}, {"none", topo::Binding::kNone},
+    {"package", topo::Binding::kSocket}, {"hwt", topo::Binding::kThread},    {"board", topo::Binding::kNone},
+    {"machine", topo::Binding::kNone},
+};
+
+struct Turns {
+  std::string_view name;
+  std::optional<topo::Level> level;  // nullopt: as they come
+};
+
+constexpr Turns kTurns[] = {
+    {"slot", {}},
+    {"node", {}},
+    {"core", topo::Level::kCore},
+    {"hwthread", topo::Level::kThread},
+    {"numa", topo::Level::kNuma},
+    {"socket", topo::Level::kSocket},
+    {"package", topo::Level::kSocket},
+};
+
+const Turns* find_turns(std::string_view name) {
+  for (const Turns& each : kTurns) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+bool read_whole(std::string_view text, int* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// What other launchers allow after a place: ranks may always outnumber cores here.
+bool is_so_anyway(std::string_view modifier) {
+  for (const std::string_view each :
+       {"overload-allowed", "if-supported", "oversubscribe", "no-oversubscribe", "span"}) {
+    if (modifier.size() != each.size()) continue;
+    bool same = true;
+    for (std::size_t at = 0; at < each.size(); ++at) same = same && (modifier[at] | 0x20) == (each[at] | 0x20);
+    if (same) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> split(std::string_view text, char sign) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const auto end = text.find(sign);
+    if (end != 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return parts;
+}
+
+Status read_count(const Given& given, const char* what, int* value) {
+  if (read_whole(given.value(), value) && *value >= 1 && *value <= kMostRanks) return kOk;
+  return fail(Errc::kOther, "%s: %s is a whole number from 1 to %d", given.text().c_str(), what, kMostRanks);
+}
+
+Status read_seconds(const std::string& where, const std::string& text, double* seconds) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *seconds);
+  if (error == std::errc() && end == text.data() + text.size() && *seconds > 0 && *seconds <= kMostSeconds) return kOk;
+  return fail(Errc::kOther, "%s: seconds are a number above 0 and up to 1e9; without it a job has no limit",
+              where.c_str());
+}
+
+Status read_binding(const Given& given, topo::Placing* placing) {
+  const std::vector<std::string> words = split(given.value(), ':');
+  const std::string name = words.empty() ? "" : words[0];
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    if (!is_so_anyway(words[at])) {
+      return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
+                  words[at].c_str());
+    }
+  }
+  for (const Place& place : kPlaces) {
+    if (place.name != name) continue;
+    placing->binding = place.binding;
+    return kOk;
+  }
+  return fail(Errc::kOther, "%s: ranks are bound to core, hwthread, numa, socket, none, or auto", given.text().c_str());
+}
+
+Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
+  std::vector<std::string> words = split(given.value(), ':');
+  int each = 1;
+  const bool grouped = words.size() >= 3 && words[0] == "ppr";
+  if (grouped) {
+    if (!read_whole(words[1], &each) || each < 1 || each > kMostRanks) {
+      return fail(Errc::kOther, "%s: ppr:N:PLACE wants a whole number from 1 to %d for N", given.text().c_str(),
+                  kMostRanks);
+    }
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  const Turns* turns = words.empty() ? nullptr : find_turns(words[0]);
+  if (turns == nullptr) {
+    return fail(Errc::kOther, "%s: ranks go by slot, core, hwthread, numa, socket, node, or ppr:N: and one of these",
+                given.text().c_str());
+  }
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    if (!is_so_anyway(words[at])) {
+      return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
+                  words[at].c_str());
+    }
+  }
+  placing->by_turns = turns->level.has_value();
+  if (turns->level) placing->turns = *turns->level;
+  placing->in_order = !placing->by_turns;
+  placing->each = each;
+  if (grouped && turns->name == "node") *per_host = each;
+  return kOk;
+}
+
+Status read_output_directory(const Given& given, std::string text, Options* options) {
+  constexpr std::string_view kNoCopy = ":nocopy";
+  options->output_in_files_only = text.ends_with(kNoCopy);
+  if (options->output_in_files_only) text.resize(text.size() - kNoCopy.size());
+  if (text.empty()) return fail(Errc::kOther, "%s: a directory's name is missing", given.text().c_str());
+  options->output_directory = std::move(text);
+  return kOk;
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,32 @@
+// Values of options, from text. Each error says what was given, and what it may be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "words.hpp"
+
+namespace hr::launcher {
+
+inline constexpr int kMostRanks = 65536;
+
+// "a,b" -> a, b; empty parts are left out.
+std::vector<std::string> split(std::string_view text, char sign);
+
+// A whole number from 1 to kMostRanks. `what` it counts, for the message.
+Status read_count(const Given& given, const char* what, int* value);
+
+// Seconds, more than 0. `where` the text stands, for the message.
+Status read_seconds(const std::string& where, const std::string& text, double* seconds);
+
+Status read_binding(const Given& given, topo::Placing* placing);
+
+// --map-by. *per_host: what ppr:N:node says.
+Status read_mapping(const Given& given, topo::Placing* placing, int* per_host);
+
+// "DIR", "DIR:nocopy".
+Status read_output_directory(const Given& given, std::string text, Options* options);
+
+}  // namespace hr::launcher

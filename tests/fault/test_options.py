@@ -1,0 +1,263 @@
+"""The words of mpiexec's command line: what each does, and that none does something else.
+
+A row: the words, what is expected of them. A job of N ranks prints N lines; an error has exit code 2, names the whole
+word, and starts nothing.
+"""
+
+import os
+import re
+import socket
+import tempfile
+import unittest
+
+from launching import LaunchTest, run
+
+HOST = socket.gethostname()
+NOTE = "without effect here: "
+SHOW = ("echo", "ran")
+
+# words, ranks that run
+TAKEN = [
+    ("-n 3", 3), ("-np 3", 3), ("--np 3", 3), ("--np=3", 3), ("-n=3", 3), ("--n 3", 3), ("-c 3", 3), ("--ntasks=3", 3),
+    ("", 1),
+    ("-ppn 2", 2), ("--ppn 2", 2), ("-N 2", 2), ("--npernode 2", 2), ("-perhost 2", 2), ("--ntasks-per-node=2", 2),
+    ("-n 3 -ppn 2", 3), ("-ppn 2 -n 1", 1), ("--nodes 1 -n 2", 2),
+    ("-hosts localhost -n 2", 2), ("-host localhost", 1), ("-host 127.0.0.1:3", 3), ("-H localhost,localhost -n 2", 2),
+    (f"--host {HOST}:2", 2), (f"-hosts {HOST}.example.org -n 2", 2), (f"-hosts {HOST.upper()} -n 2", 2),
+    ("-host ::1 -n 2", 2), ("-host localhost:2,localhost:1", 3), ("-host localhost:3 -n 1", 1),
+    ("--map-by core -n 2", 2), ("--map-by socket -n 2", 2), ("--map-by numa -n 2", 2), ("--map-by hwthread -n 2", 2),
+    ("--map-by slot -n 2", 2), ("--map-by node -n 2", 2), ("--map-by ppr:2:node", 2), ("--map-by ppr:1:socket -n 2", 2),
+    ("-map-by socket:OVERSUBSCRIBE -n 2", 2),
+    ("--bind-to socket -n 2", 2), ("--bind-to numa -n 2", 2), ("--bind-to hwthread -n 2", 2), ("-bind-to core -n 2", 2),
+    ("--bind-to none -n 2", 2), ("--bind-to auto -n 2", 2), ("--bind-to core:overload-allowed -n 5", 5),
+    ("--bind-to-core -n 2", 2), ("--bind-to-none -n 2", 2), ("--use-hwthread-cpus -n 2", 2),
+    ("--oversubscribe --allow-run-as-root -n 2", 2), ("-genvall -n 2", 2), ("-envall -n 2", 2),
+    ("-disable-auto-cleanup -n 2", 2), ("-q -n 2", 2), ("--mpi=pmi2 -n 2", 2), ("-genv A B -n 2", 2),
+    ("-genv A=B -n 2", 2), ("-genv=A=B -n 2", 2), ("-env A -n -n 2", 2), ("-x A=b -n 2", 2), ("-n 2 --", 2),
+]
+
+# words, what standard error says; two ranks run
+NOTED = [
+    ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
+    ("-launcher ssh", NOTE + "-launcher ssh"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
+    ("--rank-by slot", NOTE + "--rank-by slot"), ("-print-all-exitcodes", NOTE + "-print-all-exitcodes"),
+    ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
+]
+
+# words, what the message says beside them
+REFUSED = [
+    ("-launchr ssh", "unknown option -launchr\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
+    ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
+    ("-host", "wants a value"), ("---n 2", "unknown option ---n\n"), ("-n", "wants a value: N"), ("-genv A", "two values"),
+    ("-n abc", "-n abc: the number of ranks is a whole number from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
+    ("-n 2x", "-n 2x"), ("-n 1.5", "-n 1.5"), ("-np 65537", "65536"), ("-n 99999999999999", "65536"), ("-n=", "-n "),
+    ("--ppn none", "--ppn none: the number of ranks on a host"),
+    ("--timeout 0", "--timeout 0: seconds are a number above 0"), ("--timeout -1", "--timeout -1"),
+    ("--timeout soon", "--timeout soon"), ("--timeout 5s", "--timeout 5s"), ("--timeout nan", "--timeout nan"),
+    ("--timeout inf", "--timeout inf"),
+    ("--bind-to sockets", "--bind-to sockets: ranks are bound to core, hwthread, numa, socket, none, or auto"),
+    ("--bind-to core:2", '"2"'), ("--bind-to=", "--bind-to"),
+    ("--map-by shelf", "--map-by shelf: ranks go by slot"), ("--map-by ppr:x:node", "ppr:N:PLACE"),
+    ("--map-by core:PE=2", '"PE=2"'), ("--map-by ppr:2", "--map-by ppr:2"),
+    ("--label=yes", "--label takes no value"), ("-wdir /no/such/place", "/no/such/place: there is no such directory"),
+    ("-hosts n1,n2", "host n1 is not this machine"), ("-host localhost,n2:4", "host n2 is not this machine"),
+    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", "host "),
+    ("-f /no/such/file", "-f /no/such/file: No such file"), ("-hostfile /tmp", "-hostfile /tmp: it cannot be read"),
+    ("--nodes 2", "one host only"), ("--nolocal", "--nolocal is for jobs on several hosts"),
+    ("-configfile /no/such/file", "No such file"), ("-configfile /dev/null", "it names no program"),
+    ("--output-filename :nocopy", "directory's name is missing"), ("--output xml", '"xml"'),
+]
+
+
+class Table(LaunchTest):
+    def test_words_that_take_effect(self):
+        for words, ranks in TAKEN:
+            with self.subTest(words):
+                result = run(*words.split(), *SHOW)
+                self.assert_ended(result, 0)
+                self.assertEqual((result.stdout, result.stderr), ("ran\n" * ranks, ""))
+
+    def test_words_that_are_noted(self):
+        for words, note in NOTED:
+            with self.subTest(words):
+                result = run("-n", "2", "--bind-to", "core", *words.split(), *SHOW)
+                self.assert_ended(result, 0, note)
+                self.assertEqual(result.stdout, "ran\n" * 2)
+                if NOTE in note:
+                    self.assertEqual(run("-n", "1", "-q", *words.split(), *SHOW).stderr, "")
+
+    def test_words_that_are_refused(self):
+        for words, message in REFUSED:
+            with self.subTest(words):
+                # The program stands after the words, so that one which wants a value is the last.
+                program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
+                result = run(*words.split(), *program)
+                self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
+                self.assertEqual(result.stdout, "")
+
+    def test_help_names_every_word(self):
+        text = run("--help").stdout
+        for words, _ in TAKEN + NOTED:
+            for word in words.split():
+                if word.startswith("-") and len(word) > 2:
+                    self.assertIn(word.split("=")[0].lstrip("-"), text)
+        for word in ("-h", "--help", "-help"):
+            self.assertEqual(run(word).stdout, text)
+        self.assertEqual(run("-V").stdout, run("--version").stdout)
+
+    def test_words_of_the_program_are_its_own(self):
+        for words in ("-n 5", "--timeout 0", "-hosts n2", "-V", "--frob", "-configfile x"):
+            with self.subTest(words):
+                result = run("-n", "1", *SHOW, *words.split())
+                self.assertEqual((result.returncode, result.stdout), (0, f"ran {words}\n"))
+        self.assertEqual(run("-n", "1", "--", *SHOW).stdout, "ran\n")
+        self.assert_ended(run("-n", "1", "--", "-n", "2"), 127, '"-n"')
+
+
+# Two sockets, two memory domains each, two cores each, two hardware threads each.
+MACHINE = "pack:2 numa:2 core:2 pu:2"
+PLACES = [
+    ("-n 2", "0-7 8-15"), ("-n 8", "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15"), ("-n 9", " ".join(["not"] * 9)),
+    ("-n 3 --bind-to core", "0-1 2-3 4-5"), ("-n 3 --bind-to hwthread", "0 1 2"), ("-n 2 --bind-to none", "not not"),
+    ("-n 3 --bind-to socket", "0-7 8-15 0-7"), ("-n 5 --bind-to numa", "0-3 4-7 8-11 12-15 0-3"),
+    ("-n 3 --map-by slot --bind-to socket", "0-7 0-7 0-7"), ("-n 5 --map-by core --bind-to numa", "0-3 0-3 4-7 4-7 8-11"),
+    ("-n 3 --map-by socket", "0-7 8-15 0-7"), ("-n 3 --map-by socket --bind-to core", "0-1 8-9 2-3"),
+    ("-n 5 --map-by numa --bind-to core", "0-1 4-5 8-9 12-13 2-3"), ("-n 2 --map-by hwthread", "0 1"),
+    ("-n 3 --map-by core --bind-to hwthread", "0 2 4"), ("-n 4 --map-by ppr:2:socket --bind-to core", "0-1 2-3 8-9 10-11"),
+    ("-n 4 --map-by ppr:1:numa", "0-3 4-7 8-11 12-15"), ("-n 4 --map-by ppr:2:socket", "0-7 0-7 8-15 8-15"),
+    ("-n 3 --map-by socket --bind-to none", "not not not"), ("-n 16 --use-hwthread-cpus", " ".join(map(str, range(16)))),
+]
+
+
+class Places(LaunchTest):
+    def test_where_ranks_are_bound(self):
+        for words, places in PLACES:
+            with self.subTest(words):
+                result = run(*words.split(), "--report-bindings", "true", env={**os.environ, "HWLOC_SYNTHETIC": MACHINE})
+                self.assert_ended(result, 0)
+                told = re.findall(r"is (?:bound to CPU (\S+)|(not) bound)", result.stderr)
+                self.assertEqual(" ".join(cpus or no for cpus, no in told), places)
+
+
+class HostFiles(LaunchTest):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = f"{folder.name}/hosts"
+
+    def write(self, text):
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def test_this_machine(self):
+        # text, ranks without -n
+        for text, ranks in (("localhost\n", 1), ("127.0.0.1", 1), (f"{HOST}\n", 1), (f"# ours\n\n {HOST}:2 # two\n", 2),
+                            ("localhost slots=3\n", 3), ("localhost slots=2 max_slots=4\nlocalhost slots=1\n", 3),
+                            (f"{HOST}.example.org:2\n", 2), ("localhost\t slots=2\r\n", 2), ("", 1)):
+            self.write(text)
+            for word in ("-hostfile", "--hostfile", "-machinefile", "-f"):
+                with self.subTest(text, word=word):
+                    self.assertEqual(run(word, self.file, *SHOW).stdout, "ran\n" * ranks)
+                    self.assertEqual(run("-n", "2", f"{word}={self.file}", *SHOW).stdout, "ran\n" * 2)
+
+    def test_other_hosts(self):
+        self.write("localhost:2\n# more\nnode17 slots=4\n")
+        result = run("-n", "2", "-hostfile", self.file, *SHOW)
+        self.assert_ended(result, 2, f"{self.file}, line 3: host node17 is not this machine", "one host only")
+        self.assertEqual(result.stdout, "")
+        self.write("localhost slots=none\n")
+        self.assert_ended(run("-f", self.file, *SHOW), 2, "line 1", '"none"')
+
+
+class ConfigFiles(LaunchTest):
+    def run_file(self, text, *before):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(text)
+            file.flush()
+            return run(*before, "-configfile", file.name)
+
+    def test_a_program_a_line(self):
+        result = self.run_file("# two programs\n-n 2 echo \"a b\" \\\n  'c:d' e\\ f\n\n-n 1 sh -c 'echo $PMI_SIZE'\n")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["3", "a b c:d e f", "a b c:d e f"], result.stderr)
+        self.assertEqual(self.run_file("-n 1 echo x : -n 1 echo y\n", "-l").stdout.count("] "), 2)
+
+    def test_mistakes(self):
+        self.assert_ended(self.run_file("-n 1 echo 'x\n"), 2, "line 1", "quote")
+        self.assert_ended(self.run_file("-n none echo x\n"), 2, "-n none")
+        self.assert_ended(self.run_file("-configfile other\n"), 2, "cannot name another")
+        self.assert_ended(run("-configfile", "/etc/hosts", "true"), 2, '"true" after it')
+
+
+class Environment(LaunchTest):
+    def variables(self, *words, **options):
+        result = run(*words, "/usr/bin/env", **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+
+    def test_what_is_inherited(self):
+        own = {**os.environ, "HR_TEST_A": "a", "HR_TEST_B": "b"}
+        mark = {name for name in own if name.startswith("HR_TEST_MARK")}
+        for words, names in (("", "AB"), ("-genvall", "AB"), ("-envall", "AB"), ("-genvlist HR_TEST_A", "A"),
+                             ("-envlist HR_TEST_B,NOT_THERE", "B"), ("-envnone", ""), ("-genvnone", ""),
+                             ("-genvnone -envall", "AB"), ("-genvnone -envlist HR_TEST_A", "A"),
+                             ("-genvnone -x HR_TEST_B", "B"), ("-envnone -genv HR_TEST_A a", "A")):
+            with self.subTest(words):
+                found = self.variables(*words.split(), env=own)
+                self.assertEqual({name for name in found if name.startswith("HR_TEST_")} - mark,
+                                 {f"HR_TEST_{name}" for name in names})
+                self.assertEqual(found["PMI_RANK"], "0")
+        result = run("-genvlist", "HR_TEST_A", "-n", "1", "/usr/bin/env", ":", "-envall", "/usr/bin/env", env=own)
+        self.assertEqual((result.stdout.count("HR_TEST_A="), result.stdout.count("HR_TEST_B=")), (2, 1))
+
+    def test_the_library_s_folder_comes_last(self):
+        folder = f"{os.path.realpath(os.environ['HR_BUILD'])}/lib"
+        without = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+        for before, after in ((None, folder), ("", folder), ("/first", f"/first:{folder}"), ("/first:", f"/first::{folder}"),
+                              (f"{folder}:/then", f"{folder}:/then"), (f"{folder}x", f"{folder}x:{folder}")):
+            with self.subTest(before):
+                own = without if before is None else {**without, "LD_LIBRARY_PATH": before}
+                self.assertEqual(self.variables(env=own)["LD_LIBRARY_PATH"], after)
+        self.assertEqual(self.variables("-env", "LD_LIBRARY_PATH", "/mine", env=without)["LD_LIBRARY_PATH"],
+                         f"/mine:{folder}")
+        self.assertEqual(self.variables("-envnone", env=without)["LD_LIBRARY_PATH"], folder)
+
+
+class TimeoutVariable(LaunchTest):
+    def test_it_is_the_option(self):
+        own = {**os.environ, "MPIEXEC_TIMEOUT": "1"}
+        self.assert_ended(run("-n", "2", "sleep", "30", env=own), 124, "within 1 s (MPIEXEC_TIMEOUT)", "rank 0-1")
+        self.assert_ended(run("-n", "2", "--timeout", "50", "sleep", "1.2", env=own), 0)
+        self.assert_ended(run("-n", "2", "--timeout", "1", "sleep", "30"), 124, "within 1 s (--timeout)")
+        for value in ("0", "-1", ""):
+            self.assert_ended(run("true", env={**os.environ, "MPIEXEC_TIMEOUT": value}), 0)
+        self.assert_ended(run("true", env={**os.environ, "MPIEXEC_TIMEOUT": "long"}), 2, "MPIEXEC_TIMEOUT=long: seconds")
+
+
+class OutputFiles(LaunchTest):
+    def test_output_is_in_files_as_well(self):
+        script = "echo out $PMI_RANK; echo err $PMI_RANK >&2; printf end"
+        for words, shown in ((["--output-filename", "{}/d"], True), (["-output-filename", "{}/d:nocopy"], False),
+                             (["--output", "tag,dir={}/d"], True)):
+            with self.subTest(words), tempfile.TemporaryDirectory() as folder:
+                result = run("-n", "11", *[word.format(folder) for word in words], "sh", "-c", script)
+                self.assert_ended(result, 0)
+                self.assertEqual(result.stdout.count("out "), 11 if shown else 0)
+                for rank in range(11):
+                    for stream, text in (("stdout", f"out {rank}\nend"), ("stderr", f"err {rank}\n")):
+                        with open(f"{folder}/d/1/rank.{rank:02}/{stream}", encoding="ascii") as file:
+                            self.assertEqual(file.read(), text)
+        self.assert_ended(run("--output-filename", "/dev/null/x", "true"), 1, "/dev/null/x", "Not a directory")
+
+
+class KeepGoing(LaunchTest):
+    def test_others_end_by_themselves(self):
+        script = "[ $PMI_RANK = 1 ] && exit 7; [ $PMI_RANK = 2 ] && kill -9 $$; sleep 0.5; echo done"
+        result = run("-n", "4", "-disable-auto-cleanup", "sh", "-c", script)
+        self.assertEqual(result.stdout, "done\n" * 2)
+        self.assertIn(result.returncode, (7, 137))
+        self.assertEqual(result.stderr.count("the others go on (-disable-auto-cleanup)"), 2, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
