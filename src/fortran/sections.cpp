@@ -152,16 +152,20 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
   return rest;
 }
 
+constexpr MPI_Count kAnyNumber = -1;  // of elements
+
 // Datatypes of sections that a thread used lately. Making and committing one takes longer than sending a short message.
 // Keyed by predefined element types only: the handle of another may come to mean something else.
 struct Known {
   Shape shape;
-  MPI_Count count = -1;
-  MPI_Datatype element = MPI_DATATYPE_NULL;
+  MPI_Count count = 0;
+  MPI_Datatype element = nullptr;  // none
   MPI_Datatype made = MPI_DATATYPE_NULL;
 };
 constexpr std::size_t kKnown = 16;
-thread_local Known known[kKnown];
+// One word for each thread, so that the quick model of thread-local storage has room for it. The table stays when the
+// thread ends: its datatypes may be in use.
+__attribute__((tls_model("initial-exec"))) thread_local Known* known = nullptr;
 
 bool same(const Shape& a, const Shape& b) noexcept {
   if (a.rank != b.rank || a.element_bytes != b.element_bytes) return false;
@@ -171,30 +175,35 @@ bool same(const Shape& a, const Shape& b) noexcept {
   return true;
 }
 
-Known& place_of(const Shape& shape, MPI_Count count, MPI_Datatype element) noexcept {
+Known& place_of(const Shape& shape, MPI_Count count, MPI_Datatype element) {
   std::uintptr_t hash = reinterpret_cast<std::uintptr_t>(element) + static_cast<std::uintptr_t>(count);
   for (int i = 0; i < shape.rank; ++i) {
     hash = hash * 31 + static_cast<std::uintptr_t>(shape.extent[i]) * 7 + static_cast<std::uintptr_t>(shape.stride[i]);
   }
+  if (known == nullptr) [[unlikely]] known = new Known[kKnown];
   return known[hash % kKnown];
 }
 
 bool predefined(MPI_Datatype type) noexcept { return reinterpret_cast<std::uintptr_t>(type) < kFirstNumber; }
 
-// make(maker) -> the type. The type stays the property of the table; a type that it lets go of may still be in use.
+// The type that stands for `count` elements of *type in this section, if it was made before.
+bool find_known(const Shape& shape, MPI_Count count, MPI_Datatype* type) {
+  const Known& place = place_of(shape, count, *type);
+  if (place.element != *type || place.count != count || !same(place.shape, shape)) return false;
+  *type = place.made;
+  return true;
+}
+
+// make(maker) -> the type. It stays the property of the table; a type that the table lets go of may still be in use.
 template <class Make>
-int made_before(const Shape& shape, MPI_Count count, MPI_Datatype* type, Make make) {
+int make_known(const Shape& shape, MPI_Count count, MPI_Datatype* type, Make make) {
   Known& place = place_of(shape, count, *type);
-  if (place.made != MPI_DATATYPE_NULL && place.element == *type && place.count == count && same(place.shape, shape)) {
-    *type = place.made;
-    return MPI_SUCCESS;
-  }
   Maker maker;
   MPI_Datatype made = MPI_DATATYPE_NULL;
   const int code = maker.take(make(maker), &made);
   if (code != MPI_SUCCESS) return code;
   if (place.made != MPI_DATATYPE_NULL) PMPI_Type_free(&place.made);
-  place = {shape, count, predefined(*type) ? *type : MPI_DATATYPE_NULL, made};
+  place = {shape, count, predefined(*type) ? *type : nullptr, made};
   *type = made;
   return MPI_SUCCESS;
 }
@@ -214,6 +223,10 @@ int deferred_copies = 0;
 
 int Section::describe_message(MPI_Count* count, MPI_Datatype* type) {
   if (*count <= 0) return MPI_SUCCESS;
+  if (find_known(shape_, *count, type)) {
+    *count = 1;
+    return MPI_SUCCESS;
+  }
   const MPI_Count bytes = dense_bytes(*type);
   const MPI_Count element = shape_.element_bytes;
   if (bytes == 0 || element % bytes != 0 || *count * bytes % element != 0) {
@@ -224,7 +237,7 @@ int Section::describe_message(MPI_Count* count, MPI_Datatype* type) {
   if (wanted > elements_of(shape_)) {
     return error(MPI_ERR_COUNT, "the message is longer than the array section that was passed as its buffer");
   }
-  const int code = made_before(shape_, wanted, type, [&](Maker& maker) {
+  const int code = make_known(shape_, *count, type, [&](Maker& maker) {
     return first(maker, shape_, wanted, element == bytes ? *type : maker.contiguous(element / bytes, *type));
   });
   *count = 1;
@@ -232,9 +245,10 @@ int Section::describe_message(MPI_Count* count, MPI_Datatype* type) {
 }
 
 int Section::elements(MPI_Datatype* type) {
+  if (find_known(shape_, kAnyNumber, type)) return MPI_SUCCESS;
   std::ptrdiff_t stride = 0;
   if (!even(shape_, &stride) || dense_bytes(*type) != shape_.element_bytes) return copy();
-  return made_before(shape_, -1, type, [&](Maker& maker) { return maker.resized(*type, stride); });
+  return make_known(shape_, kAnyNumber, type, [&](Maker& maker) { return maker.resized(*type, stride); });
 }
 
 int Section::copy() {
