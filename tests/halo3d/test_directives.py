@@ -1,5 +1,5 @@
-"""halo3d's directive steps in Fortran beside the C++ program: the same profiles from every step, box and rank count, both ways;
-what wrong usage gets.
+"""halo3d's directive steps in Fortran beside the C++ program: the same profiles from every step, box and rank count,
+both ways; what wrong usage gets.
 
 HR_BUILD comes from CMake. HR_SEED repeats a run.
 """
@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -109,7 +110,8 @@ class Directives(unittest.TestCase):
         self.assert_refused(2, "each rank needs at least two points along every axis", 2, "--local", "1")
         self.assert_refused(2, "a message of three planes would have more than 2147483647 elements; smaller blocks would do",
                             1, "--local", "2,100000,100000")
-        self.assert_refused(2, "there is no step '2' here; 3 to 9, their names (--list), or all would do", 2, "--step", "4,2")
+        self.assert_refused(2, "there is no step '2' here; 3 to 9, their names (--list), or all would do", 2, "--step",
+                            "4,2")
         self.assert_refused(2, f"--local wants {three}, not '4,x,4'", 1, "--local=4,x,4")
         self.assert_refused(2, f"--size wants {three}, not '4,4'", 1, "--size", "4,4")
         self.assert_refused(2, "--procs wants PX,PY,PZ, each a whole number of at least 1, not '2'", 2, "--procs", "2")
@@ -133,6 +135,18 @@ class Directives(unittest.TestCase):
         self.assertIn("--reverse", done.stdout)
         self.assertEqual([line.split()[:2] for line in start(1, "halo3d-openacc", "--list").stdout.splitlines()],
                          [[str(step), name] for step, name in STEPS.items()])
+
+    def test_limit_of_gcc_12(self):
+        """Why the steps' arrays are explicit-shape dummies: what the chapter says is so."""
+        asked = subprocess.run([BUILD / "bin/mpifort", "--version"], capture_output=True, text=True, timeout=60)
+        if not re.match(r"GNU Fortran .* 12\.", asked.stdout):
+            self.skipTest(asked.stdout.partition("\n")[0])
+        with tempfile.TemporaryDirectory() as work:
+            done = subprocess.run([BUILD / "bin/mpifort", "-fopenacc", "-foffload=disable", "-c",
+                                   Path(__file__).parent / "limits/allocatable.f90", "-o", f"{work}/x.o"],
+                                  capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "ALLOCATABLE object .a. in USE_DEVICE clause")
 
 
 if __name__ == "__main__":
