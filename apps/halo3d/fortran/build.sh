@@ -9,6 +9,7 @@
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 mpifort=${1:-mpifort}
+case $mpifort in */*) mpifort=$(cd -- "$(dirname -- "$mpifort")" && pwd)/${mpifort##*/} ;; esac
 output=$(cd -- "${2:-.}" && pwd)
 acc=${ACC_FLAGS--fopenacc}
 flags=${FCFLAGS--O3}
