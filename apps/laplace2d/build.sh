@@ -15,6 +15,7 @@
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 mpifort=${1:-mpifort}
+case $mpifort in */*) mpifort=$(cd -- "$(dirname -- "$mpifort")" && pwd)/${mpifort##*/} ;; esac
 output=$(cd -- "${2:-.}" && pwd)
 acc=${ACC_FLAGS--fopenacc}
 omp=${OMP_FLAGS--fopenmp}

@@ -13,7 +13,7 @@ DEVICE = os.environ["HR_DEVICE"]
 
 
 def results(ranks, program, *flags, device=None):
-    device = device or ("host" if program.startswith("laplace2d") else DEVICE)  # directives know no fake driver
+    device = device or ("host" if program.endswith(("openacc", "openmp")) else DEVICE)  # directives know no fake driver
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         words = [BUILD / "bin/mpiexec", "--timeout", "60", "-n", ranks, BUILD / "bin" / program, "--device", device,
                  "--json", out.name, *flags]
@@ -88,6 +88,13 @@ class Halo3d(unittest.TestCase):
         md5 = {results(8, "halo3d", "--pattern", "isend-irecv", "--local", 12, "--steps", 5, "--procs", procs)[0]["md5"]
                for procs in ("1,1,8", "2,2,2", "8,1,1", "4,2,1")}
         self.assertEqual(len(md5), 1)
+
+    @unittest.skipUnless((BUILD / "bin/halo3d-openacc").is_file(), "no Fortran compiler")
+    def test_languages(self):
+        for way in ((), ("--reverse",)):
+            md5 = {result["md5"] for program, flag in (("halo3d", "packed,overlap"), ("halo3d-openacc", "all"))
+                   for result in results(2, program, "--pattern", flag, "--local", 12, "--steps", 5, *way)}
+            self.assertEqual(len(md5), 1, way)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+! Step 3: loops and packing by directives on the device, messages through the host.
+module step_3
+  use mpi_f08
+  use boxes, only: box
+  use planes, only: pack, unpack, at_once
+  use stopwatches, only: stopwatch, packing, exchanging, updating
+  use updates, only: update, everything
+  implicit none
+  private
+  public :: staged
+
+contains
+
+  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  subroutine staged(b, l, m, n, most, f, g, out, in, watch)
+    type(box), intent(in) :: b
+    integer, intent(in) :: l, m, n, most
+    real, intent(inout) :: f(0:l + 1, 0:m + 1, 0:n + 1, 3), g(0:l + 1, 0:m + 1, 0:n + 1, 3)
+    real, intent(inout), asynchronous :: out(most, 2, 3), in(most, 2, 3)
+    type(stopwatch), intent(inout) :: watch
+    integer :: axis, way, length
+    do axis = 1, 3
+      length = b%elements(axis)
+      call pack(l, m, n, most, axis, f, out, at_once)
+      call watch%lap(packing, axis)
+      do way = 1, 2
+        !$acc update self(out(1:length, way:way, axis:axis))
+        call MPI_Sendrecv(out(1:length, way, axis), length, MPI_REAL, b%neighbour(way, axis), way, &
+                          in(1:length, way, axis), length, MPI_REAL, b%neighbour(3 - way, axis), way, b%comm, &
+                          MPI_STATUS_IGNORE)
+        !$acc update device(in(1:length, way:way, axis:axis))
+        call watch%sent(length)
+      end do
+      call watch%lap(exchanging, axis)
+      call unpack(l, m, n, most, axis, in, f, at_once)
+      call watch%lap(packing, axis)
+    end do
+    call update(l, m, n, b%way, everything, f, g, at_once)
+    call watch%lap(updating)
+  end subroutine staged
+
+end module step_3

@@ -1,0 +1,52 @@
+! Step 7: all directions at once, MPI_Irecv and MPI_Isend, then the waits: the order in which overlap is possible.
+module step_7
+  use mpi_f08
+  use boxes, only: box
+  use planes, only: pack, unpack, at_once
+  use stopwatches, only: stopwatch, packing, exchanging, updating
+  use updates, only: update, everything
+  implicit none
+  private
+  public :: isend_irecv
+
+contains
+
+  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  subroutine isend_irecv(b, l, m, n, most, f, g, out, in, watch)
+    type(box), intent(in) :: b
+    integer, intent(in) :: l, m, n, most
+    real, intent(inout) :: f(0:l + 1, 0:m + 1, 0:n + 1, 3), g(0:l + 1, 0:m + 1, 0:n + 1, 3)
+    real, intent(inout), asynchronous :: out(most, 2, 3), in(most, 2, 3)
+    type(stopwatch), intent(inout) :: watch
+    integer :: axis, way, length
+    type(MPI_Request) :: requests(4, 3)
+    do axis = 1, 3
+      call pack(l, m, n, most, axis, f, out, at_once)
+      call watch%lap(packing, axis)
+    end do
+    !$acc host_data use_device(out, in)
+    do axis = 1, 3
+      length = b%elements(axis)
+      do way = 1, 2
+        call MPI_Irecv(in(1:length, way, axis), length, MPI_REAL, b%neighbour(3 - way, axis), way, b%comm, &
+                       requests(way, axis))
+        call MPI_Isend(out(1:length, way, axis), length, MPI_REAL, b%neighbour(way, axis), way, b%comm, &
+                       requests(way + 2, axis))
+        call watch%sent(length)
+      end do
+      call watch%lap(exchanging, axis)
+    end do
+    !$acc end host_data
+    do axis = 1, 3
+      call MPI_Waitall(4, requests(:, axis), MPI_STATUSES_IGNORE)
+      call watch%lap(exchanging, axis)
+    end do
+    do axis = 1, 3
+      call unpack(l, m, n, most, axis, in, f, at_once)
+      call watch%lap(packing, axis)
+    end do
+    call update(l, m, n, b%way, everything, f, g, at_once)
+    call watch%lap(updating)
+  end subroutine isend_irecv
+
+end module step_7
