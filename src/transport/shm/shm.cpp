@@ -1,5 +1,6 @@
 #include "transport/shm/shm.hpp"
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ constexpr std::size_t first_bytes_for(int processes) {
 constexpr int kReserveAtOnce = 4;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
+// Milliseconds; far more than the launcher takes.
+constexpr int kLaunchersTime = 1000;
 // A longer piece of a stream is out of the first-level cache before its reader has it.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
@@ -202,7 +205,12 @@ Status Shm::open(const Job& job) {
       // Whoever made it may have left MPI already.
       std::string why = take_detail();
       const Status named = segment_.attach(path, sizes);
-      if (!named.ok()) set_detail(std::move(why));
+      if (!named.ok()) {
+        // Or it died: the launcher knows why, and is about to end this process. What it was told must not be overtaken
+        // by what is told here.
+        if (answer != path) ::poll(nullptr, 0, kLaunchersTime);
+        set_detail(std::move(why));
+      }
       HR_TRY(named);
     }
   }
