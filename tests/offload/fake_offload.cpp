@@ -3,7 +3,9 @@
 // before libgomp, which falls back to the host where there is no device.
 //
 // A kernel runs on the CPU, on scratch copies of what it maps. A queue is busy from the first async directive until the
-// program waits. One thread. The numbers of map kinds are GCC's (include/gomp-constants.h in its sources).
+// program waits. As GCC's library does, it ends a program that asks for queues before it has used OpenACC, and one that
+// asks about OpenACC after it has used a device by OpenMP. One thread. The numbers of map kinds are GCC's
+// (include/gomp-constants.h in its sources).
 #include <dlfcn.h>
 
 #include <cstdarg>
@@ -41,6 +43,16 @@ struct Device {
 Device devices[16];
 int current = 0;
 bool busy = false;
+bool by_openacc = false;
+bool by_openmp = false;
+
+void openacc_is_used() {
+  if (by_openmp && !by_openacc) {
+    std::fprintf(stderr, "fake_offload: device already active\n");
+    std::_Exit(1);
+  }
+  by_openacc = true;
+}
 
 Device& use(int number) {
   Device& device = devices[number < 0 ? current : number];
@@ -141,28 +153,34 @@ constexpr int kSynchronous = -2;
 
 OFFLOAD void GOACC_enter_data(int, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds, int async,
                               int, ...) {
+  openacc_is_used();
   enter(-1, n, hosts, sizes, kinds);
   if (async != kSynchronous) busy = true;
 }
 OFFLOAD void GOACC_exit_data(int, std::size_t n, void** hosts, std::size_t*, unsigned short*, int, int, ...) {
+  openacc_is_used();
   leave(-1, n, hosts);
 }
 OFFLOAD void GOACC_data_start(int, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds) {
+  openacc_is_used();
   enter(-1, n, hosts, sizes, kinds);
 }
 OFFLOAD void GOACC_data_end() {}
 OFFLOAD void GOACC_update(int, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds, int async, int,
                           ...) {
+  openacc_is_used();
   update(-1, n, hosts, sizes, kinds);
   if (async != kSynchronous) busy = true;
 }
 OFFLOAD void GOACC_wait(int, int, ...) { busy = false; }
 OFFLOAD void GOACC_parallel_keyed(int, void (*kernel)(void*), std::size_t n, void** hosts, std::size_t* sizes,
                                   unsigned short*, ...) {
+  openacc_is_used();
   launch(-1, kernel, n, hosts, sizes);
 }
 OFFLOAD void GOMP_target_enter_exit_data(int device, std::size_t n, void** hosts, std::size_t* sizes,
                                          unsigned short* kinds, unsigned flags, void**) {
+  by_openmp = true;
   if ((flags & 2) != 0) {
     leave(device, n, hosts);
   } else {
@@ -170,15 +188,18 @@ OFFLOAD void GOMP_target_enter_exit_data(int device, std::size_t n, void** hosts
   }
 }
 OFFLOAD void GOMP_target_data_ext(int device, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds) {
+  by_openmp = true;
   enter(device, n, hosts, sizes, kinds);
 }
 OFFLOAD void GOMP_target_end_data() {}
 OFFLOAD void GOMP_target_update_ext(int device, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds,
                                     unsigned, void**) {
+  by_openmp = true;
   update(device, n, hosts, sizes, kinds);
 }
 OFFLOAD void GOMP_target_ext(int device, void (*kernel)(void*), std::size_t n, void** hosts, std::size_t* sizes,
                              unsigned short*, unsigned, void**, void**) {
+  by_openmp = true;
   launch(device, kernel, n, hosts, sizes);
 }
 
@@ -188,12 +209,25 @@ OFFLOAD int acc_get_num_devices(int) { return number_of_devices(); }
 OFFLOAD int acc_get_device_type() { return kNvidia; }
 OFFLOAD int acc_get_device_num(int) { return current; }
 OFFLOAD void acc_set_device_num(int number, int) {
+  openacc_is_used();
   current = number;
   use(number);
 }
-OFFLOAD int acc_is_present(void* host, std::size_t bytes) { return find(-1, host, bytes) != 0 ? 1 : 0; }
-OFFLOAD void* acc_deviceptr(void* host) { return reinterpret_cast<void*>(find(-1, host, 1)); }
-OFFLOAD int acc_async_test_all() { return busy ? 0 : 1; }
+OFFLOAD int acc_is_present(void* host, std::size_t bytes) {
+  openacc_is_used();
+  return find(-1, host, bytes) != 0 ? 1 : 0;
+}
+OFFLOAD void* acc_deviceptr(void* host) {
+  openacc_is_used();
+  return reinterpret_cast<void*>(find(-1, host, 1));
+}
+OFFLOAD int acc_async_test_all() {
+  if (!by_openacc) {
+    std::fprintf(stderr, "fake_offload: no device active\n");
+    std::_Exit(1);
+  }
+  return busy ? 0 : 1;
+}
 OFFLOAD int omp_get_num_devices() { return number_of_devices(); }
 OFFLOAD void omp_set_default_device(int number) { current = number; }
 OFFLOAD int omp_get_default_device() { return current; }
