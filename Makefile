@@ -16,7 +16,7 @@ PEERS := .cache/peers
 RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev gdb
+TEST_PACKAGES := libgtest-dev gdb gfortran
 # Python of the system needs its own package for virtual environments; others bring it.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
 

@@ -19,7 +19,7 @@ from gen import build, model, repo  # noqa: E402
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["build", directory]:
-            build.write(model.read(API), Path(directory))
+            build.write(model.read(API), API, Path(directory))
         case ["repo"]:
             repo.write(model.read(API), API, API.parent)
         case ["repo", directory]:

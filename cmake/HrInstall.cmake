@@ -14,10 +14,12 @@ if(DEFINED SKBUILD_DATA_DIR)
   set(HR_PREFIX_FROM_BIN ..)
   set(HR_LIBDIR_NAME lib)
   set(HR_INCLUDEDIR_NAME include)
+  set(HR_DATADIR_NAME share)
 else()
   file(RELATIVE_PATH HR_PREFIX_FROM_BIN ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX})
   set(HR_LIBDIR_NAME ${CMAKE_INSTALL_LIBDIR})
   set(HR_INCLUDEDIR_NAME ${CMAKE_INSTALL_INCLUDEDIR})
+  set(HR_DATADIR_NAME ${CMAKE_INSTALL_DATADIR})
 endif()
 
 # bin/, lib/ and include/ of the build tree: its mpicc and mpiexec work without an installation.

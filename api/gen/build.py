@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import base, entries, errors, impl
+from . import base, entries, errors, fortran, fortran_c, fortran_sources, impl, mpich
 from .model import Tables
 
 
-def write(tables: Tables, root: Path) -> None:
+def write(tables: Tables, api: Path, root: Path) -> None:
     base.write(tables.constants, tables.knobs, root)
     impl.write(tables, root / "bind")
     entries.write(tables, root / "bind")
     errors.write(tables, root / "bind")
+    mpich.write(tables, tables.mpich, root / "mpich")
+    bindings = fortran.Bindings(tables, api)
+    fortran_c.write(bindings, tables, root / "fortran")
+    fortran_sources.write(bindings, tables, api, root / "fortran_sources")

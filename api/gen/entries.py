@@ -30,6 +30,8 @@ using namespace hr::bind;  // NOLINT
 # The length of an array that is not an argument.
 KNOWN_LENGTHS = {"peers": "{comm}->peers().size()", "sources": "sources_of(*{comm})",
                  "destinations": "destinations_of(*{comm})"}
+# Checks of arguments that say where others are significant.
+ROOTS = ("root", "leader")
 # Arguments that belong to the buffer before them.
 BUFFER_COMPANIONS = ("count", "displacement", "datatype", "aint")
 
@@ -51,7 +53,7 @@ class Writer:
         self.after: list[str] = []      # once the body has succeeded
         self.late: list[str] = []       # checks of results
         self.where = "nullptr"          # the object errors are raised on
-        self.comm = self.root = ""      # the first communicator, the root, once they are checked
+        self.comm = ""                  # the first communicator (or group, where there is none), once it is checked
         self.conditions = self.significance()
 
     # --- what is significant ---
@@ -114,11 +116,12 @@ class Writer:
         return f'{{"{parameter.name}", {parameter.name}, Argument::Use::{use}}}'
 
     def in_checking_order(self) -> list[Parameter]:
-        """First what says where errors are raised, then roots, which others depend on."""
+        """First what says where errors are raised and who the members are, then roots, which others depend on."""
         def order(parameter: Parameter) -> int:
-            if is_object(parameter) and parameter.kind.name in ("comm", "session") and parameter.direction != "out":
-                return 0
-            return 1 if parameter.kind.check == "root" else 2
+            if is_object(parameter) and parameter.kind.name in ("comm", "session", "group"):
+                if parameter.direction != "out" and "root_only" not in parameter.flags:
+                    return 0 if parameter.kind.name != "group" else 1
+            return 2 if parameter.kind.check in ROOTS else 3
         return sorted(self.function.parameters, key=order)
 
     def visit(self, parameter: Parameter) -> None:
@@ -158,7 +161,7 @@ class Writer:
     def visit_string(self, parameter: Parameter) -> None:
         self.arguments[parameter.name] = parameter.name
         if "optional" not in parameter.flags:
-            self.check(f"{parameter.name} == nullptr", "report_null", parameter)
+            self.check(self.when(parameter, f"{parameter.name} == nullptr"), "report_null", parameter)
 
     def visit_status(self, parameter: Parameter) -> None:
         self.arguments[parameter.name] = parameter.name
@@ -203,9 +206,9 @@ class Writer:
             self.check(self.when(parameter, f"{name} < 0"), "report_negative", parameter, name, errc(kind.error))
         elif kind.check in ("tag", "any_tag"):
             self.check(f"!{kind.check}_ok({name})", "report_tag", parameter, name, errc(kind.error))
-        elif kind.check:
+        elif kind.check and kind.check != "leader":
             self.check(f"!{kind.check}_ok({name}, *{self.comm})", "report_rank", parameter, name, errc(kind.error))
-        if kind.check == "root" and any("at_root_" in condition for condition in self.conditions.values()):
+        if kind.check in ROOTS and any("at_root_" in condition for condition in self.conditions.values()):
             self.emit(f"const bool at_root_ = at_root({name}, *{self.comm});")
 
     def integer_result(self, parameter: Parameter) -> None:
@@ -269,7 +272,11 @@ class Writer:
         report = (("report_type", value) if needs_commit else
                   ("report_handle", value, f"ObjectKind::k{kind.object.split('::')[1]}"))
         condition = self.conditions.get(name)
-        if condition:
+        if condition and may_be_null(parameter):
+            self.emit(f"auto* const {local} = {condition} ? {find} : nullptr;")
+            self.check(f"{condition} && {local} == nullptr && {value} != {kind.null_handle}", report[0], parameter,
+                       *report[1:])
+        elif condition:
             self.emit(f"auto* const {local} = {condition} ? {find} : byte_type();")
             self.check(f"{local} == nullptr", report[0], parameter, *report[1:])
         elif may_be_null(parameter):
@@ -279,7 +286,7 @@ class Writer:
             self.emit(f"auto* const {local} = {find};")
             self.check(f"{local} == nullptr", report[0], parameter, *report[1:])
         self.arguments[name] = local if may_be_null(parameter) else f"*{local}"
-        if kind.name == "comm" and not self.comm:
+        if kind.name in ("comm", "group") and not self.comm:
             self.comm = local
         if kind.name in ("comm", "session") and self.where == "nullptr" and not self.fallback:
             self.where = local

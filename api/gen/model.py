@@ -139,6 +139,7 @@ class Tables:
     errors: dict[str, str]
     knobs: list[dict]
     overlay: dict
+    mpich: dict
     chapters: dict[str, str] = field(default_factory=dict)
 
 
@@ -208,4 +209,4 @@ def read(root: Path) -> Tables:
             functions.append(with_overlay(parse_function(name, text, path.stem, kinds), overlay))
     callbacks = [parse_function(name, text, "callbacks", kinds) for name, text in load(root / "callbacks.yaml").items()]
     return Tables(kinds, functions, callbacks, load(root / "constants.yaml"), load(root / "errors.yaml"),
-                  load(root / "knobs.yaml"), overlay, chapters)
+                  load(root / "knobs.yaml"), overlay, load(root / "mpich.yaml"), chapters)

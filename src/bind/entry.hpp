@@ -41,6 +41,7 @@ inline bool root_ok(int rank, const comm::Communicator& comm) noexcept {
 inline bool at_root(int root, const comm::Communicator& comm) noexcept {
   return comm.is_inter() ? root == abi::kRoot : root == comm.rank();
 }
+inline bool at_root(int leader, const comm::Group& group) noexcept { return leader == group.rank(); }
 inline bool tag_ok(int tag) noexcept { return tag >= 0; }
 inline bool any_tag_ok(int tag) noexcept { return tag >= 0 || tag == abi::kAnyTag; }
 

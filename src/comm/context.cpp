@@ -12,37 +12,29 @@ namespace hr::comm {
 namespace {
 
 constexpr int kWordsPerRound = 64;
-constexpr int kRounds = 16;
+constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
 
-// 65,536 numbers; a set bit is free.
-class FreeMask {
- public:
-  FreeMask() noexcept {
-    words_.fill(~std::uint64_t{0});
-    for (const std::uint32_t number : {kBootstrapNumber, kWorldNumber, kSelfNumber}) set(number, false);
-  }
-  [[nodiscard]] bool test(std::uint32_t number) const noexcept {
-    return (words_[number / 64] >> (number % 64) & 1) != 0;
-  }
-  void set(std::uint32_t number, bool free) noexcept {
-    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-    words_[number / 64] = free ? words_[number / 64] | bit : words_[number / 64] & ~bit;
-  }
-  [[nodiscard]] const std::uint64_t* round(int index) const noexcept { return words_.data() + index * kWordsPerRound; }
-  [[nodiscard]] int used() const noexcept {
-    int free = 0;
-    for (const std::uint64_t word : words_) free += std::popcount(word);
-    return kRounds * kNumbersPerRound - free;
-  }
+// 262,144 numbers; a set bit is taken. Processes may have taken different ones, each a few of all, so that there are
+// many more than a program has communicators. All zero at first, so that what nobody uses takes no memory; those that
+// exist from the start stand in kReserved.
+std::array<std::uint64_t, static_cast<std::size_t>(kRounds) * kWordsPerRound> taken;
+constexpr std::uint64_t kReserved =
+    std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
 
- private:
-  std::array<std::uint64_t, static_cast<std::size_t>(kRounds) * kWordsPerRound> words_;
-};
+// Of numbers that agreements choose, which are no reserved ones.
+bool is_free(std::uint32_t number) noexcept { return (taken[number / 64] >> (number % 64) & 1) == 0; }
 
-FreeMask& free_mask() noexcept {
-  static FreeMask mask;
-  return mask;
+void set_free(std::uint32_t number, bool free) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+  taken[number / 64] = free ? taken[number / 64] & ~bit : taken[number / 64] | bit;
+}
+
+// The mask of a round, in which a set bit is free.
+void copy_round(int round, std::uint64_t* words) noexcept {
+  const auto first = taken.begin() + round * kWordsPerRound;
+  std::transform(first, first + kWordsPerRound, words, [](std::uint64_t word) { return ~word; });
+  if (round == 0) words[0] &= ~kReserved;
 }
 
 int agreements_under_way = 0;
@@ -109,9 +101,10 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
     for (int round = 0; round < kRounds && !found; ++round) {
       std::array<std::uint64_t, kWordsPerRound + 1> words;
       if (agreement.takes) {
-        std::copy_n(free_mask().round(round), kWordsPerRound, words.begin());
+        copy_round(round, words.data());
       } else {
         words.fill(~std::uint64_t{0});
+        if (round == 0) words[0] &= ~kReserved;
       }
       const bool alone = agreement.blocking && !LibraryLock::enabled() && agreements_under_way == 1;
       words.back() = alone ? 1 : 0;
@@ -122,8 +115,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
 
       const std::uint32_t number =
           static_cast<std::uint32_t>(round) * kNumbersPerRound + choose(agreement, words.data(), attempt);
-      const bool reserved = agreement.takes && free_mask().test(number);
-      if (reserved) free_mask().set(number, false);
+      const bool reserved = agreement.takes && is_free(number);
+      if (reserved) set_free(number, false);
       if (words.back() != 0) {
         *context = number * kContextSpacing;
         co_return kOk;
@@ -135,7 +128,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
         *context = number * kContextSpacing;
         co_return kOk;
       }
-      if (reserved) free_mask().set(number, true);
+      if (reserved) set_free(number, true);
       HR_CO_TRY(voted);
     }
     if (!found) {
@@ -149,9 +142,13 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
 
 void release_context(std::uint32_t context) noexcept {
   const std::uint32_t number = context / kContextSpacing;
-  if (number > kSelfNumber) free_mask().set(number, true);
+  if (number > kSelfNumber) set_free(number, true);
 }
 
-int contexts_in_use() noexcept { return free_mask().used(); }
+int contexts_in_use() noexcept {
+  int used = std::popcount(kReserved);
+  for (const std::uint64_t word : taken) used += std::popcount(word);
+  return used;
+}
 
 }  // namespace hr::comm

@@ -143,7 +143,7 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
     }
   }
   HR_TRY(spread(members, at_leader, &bridge, &other));
-  Ref<Group> group = make_group({local.procs().begin(), local.procs().end()});
+  Ref<Group> group = make_group({local.procs().begin(), local.procs().end()}, local);
   HR_TRY(join(members, bridge, other, std::move(group), Ref<Errhandler>::share(&errhandler), result));
   set_info(**result, hints);
   return kOk;
@@ -166,7 +166,7 @@ Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result)
     const int first_size = participants.on_own_side(0) ? own_size : participants.size() - own_size;
     std::rotate(procs.begin(), procs.begin() + first_size, procs.end());
   }
-  Ref<Communicator> made = assemble(make_group(std::move(procs)), {}, comm.errhandler_);
+  Ref<Communicator> made = assemble(make_group(std::move(procs), *comm.local_), {}, comm.errhandler_);
   HR_TRY(check_no_room(made));
   HR_TRY(agree(members, made));
   *result = std::move(made);

@@ -1,11 +1,14 @@
 // MPI_Dims_create: a balanced factorisation by search.
 //
-// The free dimensions get the factorisation whose largest entry is smallest, then whose second largest is smallest,
-// and so on: "as close to each other as possible". The search walks divisors of the node count only; a count below
-// 2^31 has at most 1,536 of them, and the bounds below cut the walk short.
+// The free dimensions get the factorisation whose largest and smallest entries differ least: "as close to each other as
+// possible". Of several the one with the largest smallest entry is taken, then the one with the smallest largest entry,
+// then the smallest second largest, and so on; programs see the same grids with other libraries. The search walks
+// divisors of the node count only; a count below 2^31 has at most 1,536 of them, and the bounds below cut the walk
+// short.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "comm/topology.hpp"
 
@@ -13,16 +16,30 @@ namespace hr::comm {
 
 namespace {
 
-std::vector<int> divisors_of(int number) {
-  std::vector<int> low;
-  std::vector<int> high;
-  for (int i = 1; static_cast<std::int64_t>(i) * i <= number; ++i) {
-    if (number % i != 0) continue;
-    low.push_back(i);
-    if (i != number / i) high.push_back(number / i);
+struct Divisor {
+  int value;
+  int largest_prime;  // of its factors; 1 for 1
+  int primes;         // how many factors, each as often as it occurs
+};
+
+// In ascending order.
+std::vector<Divisor> divisors_of(int number) {
+  std::vector<Divisor> divisors{{1, 1, 0}};
+  const auto take_prime = [&](int prime, int times) {
+    const std::size_t before = divisors.size();
+    for (std::size_t i = 0; i < before * static_cast<std::size_t>(times); ++i) {
+      const Divisor smaller = divisors[divisors.size() - before];
+      divisors.push_back({smaller.value * prime, prime, smaller.primes + 1});
+    }
+  };
+  for (int prime = 2; prime <= number / prime; ++prime) {
+    int times = 0;
+    for (; number % prime == 0; number /= prime) ++times;
+    take_prime(prime, times);
   }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
+  if (number > 1) take_prime(number, 1);
+  std::sort(divisors.begin(), divisors.end(), [](const Divisor& a, const Divisor& b) { return a.value < b.value; });
+  return divisors;
 }
 
 // The smallest integer whose `n`-th power is at least `number`.
@@ -37,22 +54,76 @@ int root_up(int number, std::size_t n) {
   return guess;
 }
 
-// Writes the lexicographically smallest non-increasing factorisation of `number` into `out`, with no factor above
-// `limit`. False when there is none.
-bool factor(int number, int limit, const std::vector<int>& divisors, std::span<int> out) {
-  if (out.size() == 1) {
-    out[0] = number;
-    return number <= limit;
+// Of one number, for all the searches that its balance takes.
+class Search {
+ public:
+  Search(int number, std::size_t ndims) : divisors_(divisors_of(number)), failed_(divisors_.size() * (ndims + 1)) {}
+
+  [[nodiscard]] const std::vector<Divisor>& divisors() const noexcept { return divisors_; }
+  [[nodiscard]] auto at_least(int value) const noexcept {
+    return std::lower_bound(divisors_.begin(), divisors_.end(), value,
+                            [](const Divisor& divisor, int wanted) { return divisor.value < wanted; });
   }
-  const auto begin = std::lower_bound(divisors.begin(), divisors.end(), root_up(number, out.size()));
-  for (auto divisor = begin; divisor != divisors.end() && *divisor <= std::min(limit, number); ++divisor) {
-    if (number % *divisor != 0) continue;
-    if (factor(number / *divisor, *divisor, divisors, out.subspan(1))) {
-      out[0] = *divisor;
-      return true;
+
+  // Writes the lexicographically smallest non-increasing factorisation of a divisor into `out`, with no factor below
+  // `least` or above `limit`. False when there is none.
+  bool factor(int number, int least, int limit, std::span<int> out) {
+    const std::size_t n = out.size();
+    if (n == 1) {
+      out[0] = number;
+      return number >= least && number <= limit;
     }
+    const auto self = at_least(number);
+    if (self->largest_prime > limit || (least > 1 && static_cast<std::size_t>(self->primes) < n)) return false;
+    Failed& failed = failed_[static_cast<std::size_t>(self - divisors_.begin()) + divisors_.size() * n];
+    if (failed.least == least && limit <= failed.limit) return false;
+    const int highest = std::min(limit, number / least);
+    for (auto divisor = at_least(std::max(root_up(number, n), self->largest_prime));
+         divisor != divisors_.end() && divisor->value <= highest; ++divisor) {
+      if (number % divisor->value != 0) continue;
+      if (factor(number / divisor->value, least, divisor->value, out.subspan(1))) {
+        out[0] = divisor->value;
+        return true;
+      }
+    }
+    failed = {least, limit};
+    return false;
   }
-  return false;
+
+ private:
+  // By the number of factors and the divisor: with this least factor and limits up to this one there is no way.
+  struct Failed {
+    int least = 0;
+    int limit = 0;
+  };
+
+  std::vector<Divisor> divisors_;
+  std::vector<Failed> failed_;
+};
+
+// The factorisation of `number` into out.size() factors, largest first.
+void balance(int number, std::span<int> out) {
+  const std::size_t others = out.size() - 1;
+  out[0] = number;
+  if (others == 0) return;
+  Search search(number, out.size());
+  const int largest_prime = search.divisors().back().largest_prime;
+  // The one with the least largest entry is often the best, and bounds the search.
+  static_cast<void>(search.factor(number, 1, number, out));
+  int best = out.front() - out.back() + 1;
+  // From the largest possible smallest entry down: the others grow, until no difference can be less than the best so
+  // far.
+  std::vector<int> found(others);
+  const auto end = search.at_least(root_up(number, out.size()) + 1);
+  for (auto divisor = std::make_reverse_iterator(end); divisor != search.divisors().rend(); ++divisor) {
+    const int least = divisor->value;
+    const int rest = number / least;
+    if (std::max(root_up(rest, others), largest_prime) - least >= best) break;
+    if (!search.factor(rest, least, least + best - 1, found)) continue;
+    best = found[0] - least;
+    std::copy(found.begin(), found.end(), out.begin());
+    out.back() = least;
+  }
 }
 
 }  // namespace
@@ -82,7 +153,7 @@ Status dims_create(int nodes, std::span<int> dims) {
   // Trailing ones need no search, and keep its depth at 31.
   std::vector<int> found(free_dims, 1);
   const std::size_t searched = std::min<std::size_t>(free_dims, 31);
-  static_cast<void>(factor(rest, rest, divisors_of(rest), std::span(found).first(searched)));
+  balance(rest, std::span(found).first(searched));
   std::size_t next = 0;
   for (int& dim : dims) {
     if (dim == 0) dim = found[next++];

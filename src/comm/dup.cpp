@@ -46,7 +46,7 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
   agreement.members = pending->participants.next_creation(comm);
   agreement.blocking = false;
   p2p::Task task = agree_on_context(agreement, &made->context_);
-  HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), nullptr, request));
+  HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), &comm, request));
   const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());
   if (!copied.ok()) {
     // The other members count on this one: the agreement goes on, for nobody.

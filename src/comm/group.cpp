@@ -68,14 +68,14 @@ Ref<Group> complement(const Group& group, std::span<const int> ranks) {
   for (int rank = 0; rank < group.size(); ++rank) {
     if (!leave_out[static_cast<std::size_t>(rank)]) procs.push_back(group.proc(rank));
   }
-  return make_group(std::move(procs));
+  return make_group(std::move(procs), group);
 }
 
 Ref<Group> select(const Group& group, std::span<const int> ranks) {
   std::vector<int> procs;
   procs.reserve(ranks.size());
   for (const int rank : ranks) procs.push_back(group.proc(rank));
-  return make_group(std::move(procs));
+  return make_group(std::move(procs), group);
 }
 
 }  // namespace
@@ -93,11 +93,11 @@ Group* predefined_group(std::uintptr_t abi_value) noexcept {
   return abi_value == abi::kGroupEmpty ? &group_empty() : nullptr;
 }
 
-Ref<Group> make_group(std::vector<int> procs) {
+Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer) {
   if (procs.empty()) return Ref<Group>::share(&group_empty());
   const auto own = std::find(procs.begin(), procs.end(), boot::identity().rank);
   const int rank = own == procs.end() ? abi::kUndefined : static_cast<int>(own - procs.begin());
-  return Ref<Group>::adopt(Arena<Group>::instance().create(std::move(procs), rank));
+  return Ref<Group>::adopt(Arena<Group>::instance().create(std::move(procs), rank, std::move(session_buffer)));
 }
 
 int compare(const Group& a, const Group& b) {
@@ -112,7 +112,7 @@ Ref<Group> unite(const Group& a, const Group& b) {
   for (const int proc : b.procs()) {
     if (!table.has(proc)) procs.push_back(proc);
   }
-  return make_group(std::move(procs));
+  return make_group(std::move(procs), a.size() > 0 ? a : b);
 }
 
 Ref<Group> intersect(const Group& a, const Group& b) {
@@ -121,7 +121,7 @@ Ref<Group> intersect(const Group& a, const Group& b) {
   for (const int proc : a.procs()) {
     if (table.has(proc)) procs.push_back(proc);
   }
-  return make_group(std::move(procs));
+  return make_group(std::move(procs), a);
 }
 
 Ref<Group> subtract(const Group& a, const Group& b) {
@@ -130,7 +130,7 @@ Ref<Group> subtract(const Group& a, const Group& b) {
   for (const int proc : a.procs()) {
     if (!table.has(proc)) procs.push_back(proc);
   }
-  return make_group(std::move(procs));
+  return make_group(std::move(procs), a);
 }
 
 Status include(const Group& group, std::span<const int> ranks, Ref<Group>* result) {

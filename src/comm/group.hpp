@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,26 +12,38 @@
 #include "base/object.hpp"
 #include "base/status.hpp"
 
+namespace hr::p2p {
+class BufferPool;
+}
+
 namespace hr::comm {
 
 class Group final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kGroup;
   // procs[rank] = process index in the job. own_rank: this process's rank in it, abi::kUndefined when not a member.
-  Group(std::vector<int> procs, int own_rank) : Object(kKind), procs_(std::move(procs)), own_rank_(own_rank) {}
+  Group(std::vector<int> procs, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
+      : Object(kKind), procs_(std::move(procs)), own_rank_(own_rank), session_buffer_(std::move(session_buffer)) {}
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(procs_.size()); }
   [[nodiscard]] int rank() const noexcept { return own_rank_; }
   [[nodiscard]] int proc(int rank) const noexcept { return procs_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::span<const int> procs() const noexcept { return procs_; }
+  // The buffer of the session that it was derived from (MPI_Session_attach_buffer); null: of none.
+  [[nodiscard]] const std::shared_ptr<p2p::BufferPool>& session_buffer() const noexcept { return session_buffer_; }
 
  private:
   std::vector<int> procs_;
   int own_rank_;
+  std::shared_ptr<p2p::BufferPool> session_buffer_;
 };
 
-// A group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself.
-Ref<Group> make_group(std::vector<int> procs);
+// A group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself. What is made of it
+// belongs to this session, or that of `origin`.
+Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
+inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
+  return make_group(std::move(procs), origin.session_buffer());
+}
 
 // MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
 Group& group_empty() noexcept;

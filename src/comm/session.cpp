@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "boot/boot.hpp"
+#include "p2p/buffered.hpp"
 
 namespace hr::comm {
 
@@ -40,7 +41,17 @@ Status find_pset(std::string_view name, std::size_t* index) {
 
 }  // namespace
 
+Session::Session(Ref<Errhandler> errhandler, std::string thread_level)
+    : Object(kKind),
+      errhandler_(std::move(errhandler)),
+      buffer_(std::make_shared<p2p::BufferPool>()),
+      thread_level_(std::move(thread_level)) {}
+
 int number_of_psets() noexcept { return static_cast<int>(kPsets.size()); }
+
+bool is_pset_name(int n, std::string_view name) noexcept {
+  return same_name(kPsets[static_cast<std::size_t>(n)], name);
+}
 
 Status pset_name(int n, std::string_view* name) {
   if (n < 0 || n >= number_of_psets()) {
@@ -50,10 +61,10 @@ Status pset_name(int n, std::string_view* name) {
   return kOk;
 }
 
-Status pset_group(std::string_view name, Ref<Group>* group) {
+Status pset_group(const Session& session, std::string_view name, Ref<Group>* group) {
   std::size_t pset = 0;
   HR_TRY(find_pset(name, &pset));
-  *group = make_group(procs_of(pset));
+  *group = make_group(procs_of(pset), session.buffer_);
   return kOk;
 }
 

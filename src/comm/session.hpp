@@ -22,20 +22,21 @@ namespace hr::comm {
 class Session final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kSession;
-  Session(Ref<Errhandler> errhandler, std::string thread_level)
-      : Object(kKind), errhandler_(std::move(errhandler)), thread_level_(std::move(thread_level)) {}
+  Session(Ref<Errhandler> errhandler, std::string thread_level);
 
   Ref<Errhandler> errhandler_;
-  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; null: never attached
+  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; its groups hold it, too
   std::string thread_level_;                 // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
 };
 
 // The process sets that exist: mpi://WORLD and mpi://SELF, in this order.
 int number_of_psets() noexcept;
+// Whether this is the name of set number n; names are without regard to case.
+bool is_pset_name(int n, std::string_view name) noexcept;
 // MPI_ERR_ARG: no such index.
 Status pset_name(int n, std::string_view* name);
-// MPI_ERR_ARG: no such set.
-Status pset_group(std::string_view name, Ref<Group>* group);
+// A group of the session's. MPI_ERR_ARG: no such set.
+Status pset_group(const Session& session, std::string_view name, Ref<Group>* group);
 // The info of a set: "mpi_size".
 Status pset_info(std::string_view name, Ref<Info>* info);
 // The info of a session: its thread level.

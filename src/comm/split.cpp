@@ -5,6 +5,7 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/session.hpp"
 
 namespace hr::comm {
 
@@ -16,7 +17,8 @@ struct Choice {
 };
 
 // The participants of one side that chose `color`, by key, then by rank.
-Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side) {
+Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side,
+                   const Group& origin) {
   std::vector<int> chosen;
   for (int i = 0; i < participants.size(); ++i) {
     if (participants.on_own_side(i) == own_side && choices[static_cast<std::size_t>(i)].color == color) {
@@ -27,7 +29,7 @@ Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& 
     return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
   });
   for (int& entry : chosen) entry = participants.proc(entry);
-  return make_group(std::move(chosen));
+  return make_group(std::move(chosen), origin);
 }
 
 int node_of(int proc) {
@@ -50,8 +52,8 @@ int color_by_resource(const Info* hints, int type) {
   const std::string* resource = hints->get(kResourceKey);
   if (resource != nullptr && *resource == kSharedMemory) return node_of(proc);
   const std::string* pset = type == abi::kCommTypeResourceGuided ? hints->get("mpi_pset_name") : nullptr;
-  if (pset != nullptr && *pset == "mpi://WORLD") return 0;
-  if (pset != nullptr && *pset == "mpi://SELF") return proc;
+  if (pset != nullptr && is_pset_name(0, *pset)) return 0;
+  if (pset != nullptr && is_pset_name(1, *pset)) return proc;
   return abi::kUndefined;
 }
 
@@ -68,9 +70,9 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
   HR_TRY(p2p::run_blocking(allgather(members, &own, sizeof own, reinterpret_cast<std::byte*>(choices.data()))));
   Ref<Communicator> made;
   if (color != abi::kUndefined) {
-    Ref<Group> local = side_of(participants, choices, color, true);
+    Ref<Group> local = side_of(participants, choices, color, true, *comm.local_);
     Ref<Group> remote;
-    if (comm.is_inter()) remote = side_of(participants, choices, color, false);
+    if (comm.is_inter()) remote = side_of(participants, choices, color, false, *comm.remote_);
     // A color that the other group does not have leads nowhere (section 7.6.2).
     if (!comm.is_inter() || remote->size() > 0) {
       made = assemble(std::move(local), std::move(remote), comm.errhandler_);

@@ -35,10 +35,11 @@ constexpr BasicType kTypes[] = {
     row(abi::kCount, B::kInt64, kMultiLanguage, 8, 8, 8, "MPI_COUNT"),
     row(abi::kOffset, B::kInt64, kMultiLanguage, 8, 8, 8, "MPI_OFFSET"),
     row(abi::kPacked, B::kByte, kNoGroup, 1, 1, 1, "MPI_PACKED"),
-    row(abi::kByte, B::kByte, BasicGroup::kByte, 1, 1, 1, "MPI_BYTE"),
-    // The platform's char, for programs that reduce it (check_op()); the standard has no operations for it.
+    // As numbers, for programs that reduce them (check_op()): the standard has no operations for characters, and
+    // bitwise ones only for bytes.
+    row(abi::kByte, B::kUint8, BasicGroup::kByte, 1, 1, 1, "MPI_BYTE"),
     row(abi::kChar, CHAR_MIN < 0 ? B::kInt8 : B::kUint8, kNoGroup, 1, 1, 1, "MPI_CHAR"),
-    row(abi::kCharacter, B::kByte, kNoGroup, 1, 1, 1, "MPI_CHARACTER"),
+    row(abi::kCharacter, B::kUint8, kNoGroup, 1, 1, 1, "MPI_CHARACTER"),
     row(abi::kWchar, B::kWchar, kNoGroup, 4, 4, 2, "MPI_WCHAR"),
 
     row(abi::kSignedChar, B::kInt8, kCInteger, 1, 1, 1, "MPI_SIGNED_CHAR"),

@@ -14,7 +14,7 @@ namespace hr::layout {
 
 enum class Basic : std::uint8_t {
   kNone,  // derived
-  kByte,  // uninterpreted: MPI_BYTE, MPI_PACKED and MPI_CHARACTER
+  kByte,  // uninterpreted: MPI_PACKED
   kInt8,
   kInt16,
   kInt32,

@@ -82,15 +82,27 @@ const PredefinedOps& predefined_ops() noexcept {
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
-// MPI_CHAR has no operations (section 6.9.2), but every other library takes it as C's char, and programs count on it.
-[[gnu::cold]] Status check_char(const Op& op, unsigned groups, const Datatype& type) {
-  if ((groups & bit(BasicGroup::kCInteger)) == 0 || asked_to_check("types")) return not_defined(op, type);
-  static bool told = false;
-  log::note_once(told,
-                 "%s of MPI_CHAR is not in the standard; it is done as for C's char. MPI_SIGNED_CHAR and "
-                 "MPI_UNSIGNED_CHAR are portable; HEADRACE_CHECK=types refuses MPI_CHAR",
-                 predefined_ops().row(op.kind()).name);
-  return kOk;
+// Types whose operations are not in the standard (section 6.9.2), but in other libraries, and programs count on them.
+struct TakenAsNumber {
+  std::uintptr_t abi;
+  const char* as;
+  bool told;
+};
+TakenAsNumber taken_as_numbers[] = {
+    {abi::kChar, "char", false}, {abi::kByte, "unsigned char", false}, {abi::kCharacter, "unsigned char", false}};
+
+[[gnu::cold]] Status check_rest(const Op& op, unsigned groups, const Datatype& type) {
+  if (type.row_ == nullptr || (groups & bit(BasicGroup::kCInteger)) == 0 || asked_to_check("types"))
+    return not_defined(op, type);
+  for (TakenAsNumber& each : taken_as_numbers) {
+    if (type.row_->abi != each.abi) continue;
+    log::note_once(each.told,
+                   "%s of %s is not in the standard; it is done as for C's %s. MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR "
+                   "are portable; HEADRACE_CHECK=types refuses it",
+                   predefined_ops().row(op.kind()).name, type.row_->name, each.as);
+    return kOk;
+  }
+  return not_defined(op, type);
 }
 
 }  // namespace
@@ -102,8 +114,7 @@ Status check_op(const Op& op, const Datatype& type) {
   const unsigned groups = predefined_ops().row(op.kind()).groups;
   if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]]
     return kOk;
-  if (type.row_ != nullptr && type.row_->abi == abi::kChar) return check_char(op, groups, type);
-  return not_defined(op, type);
+  return check_rest(op, groups, type);
 }
 
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type) {

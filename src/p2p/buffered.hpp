@@ -1,7 +1,7 @@
 // BufferPool: the attached buffer of buffered sends (MPI 5.0 section 3.6), of the process, a communicator or a session.
 //
 // A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
-// buffer must have room for the data and kBsendOverhead bytes a message, or the send fails with MPI_ERR_BUFFER; an
+// buffer must have room for the data and 64 bytes a message, or the send fails with MPI_ERR_BUFFER; an
 // automatic buffer grows as needed.
 // Owner: whoever the buffer is attached to; outlives its pending sends (detach and flush wait). Threads: library lock.
 #pragma once

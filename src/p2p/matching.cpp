@@ -140,6 +140,14 @@ Unexpected* Matcher::find(const Envelope& wanted) noexcept {
   return found;
 }
 
+Unexpected* Matcher::find_sent(int from_proc, std::uint64_t sender_cookie) noexcept {
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
+    const bool answered = message->rendezvous || message->wants_ack;
+    if (answered && message->from_proc == from_proc && message->sender_cookie == sender_cookie) return message;
+  }
+  return nullptr;
+}
+
 void Matcher::take(Unexpected& message) noexcept {
   message.order_link.unlink();
   if (message.bin_link.linked()) message.bin_link.unlink();

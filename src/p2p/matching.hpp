@@ -22,7 +22,7 @@ struct Unexpected {
   int from_proc = -1;
   bool rendezvous = false;          // data still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // of an eager one
+  std::uint64_t sender_cookie = 0;  // of one that is announced or wants an answer
   std::size_t bytes = 0;            // of the whole message
   std::byte* payload = nullptr;     // eager data or the announcement, in the same allocation as this record
   std::size_t payload_bytes = 0;
@@ -96,6 +96,8 @@ class Matcher {
   // The first message a receive with this envelope takes; nullptr when there is none. Stays in the queue.
   Unexpected* find(const Envelope& wanted) noexcept;
   void take(Unexpected& message) noexcept;
+  // The message of this send, which waits for its receive; nullptr when it has met one.
+  [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }

@@ -75,7 +75,9 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 Status wait(Request& request);
 // Waits for all of them; nullptrs are skipped. For collectives.
 Status wait_all(Request** requests, int count);
-Status cancel(Request& request);  // receives (section 3.8.4); sends are never cancelled, as the standard allows
+// Sends and receives (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made progress.
+// What was sent eagerly is complete already.
+Status cancel(Request& request);
 
 // An already complete request, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);

@@ -85,7 +85,8 @@ int own_cores = 1;  // this process's share of the node's, as far as it may use 
 
 // Others that wait want this core: by their number, or because they have been met.
 bool is_shared() noexcept {
-  return more_processes_than_cores() || waiting_threads > own_cores || contention::known() == contention::Kind::kWaiters;
+  return more_processes_than_cores() || waiting_threads > own_cores ||
+         contention::known() == contention::Kind::kWaiters;
 }
 bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
 

@@ -85,9 +85,28 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   message->from_proc = from;
   message->bytes = bytes;
   message->rendezvous = true;
+  wire::Rts rts;
+  std::memcpy(&rts, payload, sizeof rts);
+  message->sender_cookie = rts.sender_cookie;
   message->payload_bytes = payload_bytes;
   std::memcpy(message->payload, payload, payload_bytes);
   queues.keep(message);
+}
+
+// Sender and receiver see the same end: whoever has met its receive is not here any more.
+void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie) {
+  Matcher& queues = matcher(context);
+  Unexpected* message = queues.find_sent(from, sender_cookie);
+  if (message == nullptr) return;
+  queues.take(*message);
+  Unexpected::destroy(message);
+  send_answer(from, wire::answer(Kind::kCancelled, sender_cookie));
+}
+
+void arrive_cancelled(Request& send) {
+  Completion completion;
+  completion.cancelled = true;
+  complete(send, completion);
 }
 
 void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload) {
@@ -163,6 +182,10 @@ namespace {
       return shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
     case Kind::kDone:
       return shared_copy::released(request_of(header.words[2]));
+    case Kind::kCancel:
+      return arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
+    case Kind::kCancelled:
+      return arrive_cancelled(request_of(header.words[2]));
     case Kind::kSyncAck:
       return complete(request_of(header.words[2]), Completion{});
   }

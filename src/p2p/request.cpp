@@ -34,16 +34,31 @@ Status wait_all(Request** requests, int count) {
   return kOk;
 }
 
+namespace {
+
+void complete_as_cancelled(Request& request) {
+  Completion completion;
+  completion.cancelled = true;
+  complete(request, completion);
+}
+
+}  // namespace
+
+// What has met its other side runs to completion (section 3.8.4).
 Status cancel(Request& request) {
+  using Phase = Request::Phase;
   if (!request.active()) return kOk;
   if (request.state_ != nullptr && !request.persistent()) return request.state_->cancel(request);
   if (request.complete()) return kOk;
-  // Sends run to completion; so does a receive that has met its message (section 3.8.4).
-  if (request.is_receive_ && request.phase_ == Request::Phase::kPosted) {
+  if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);
-    Completion completion;
-    completion.cancelled = true;
-    complete(request, completion);
+    complete_as_cancelled(request);
+  } else if (!request.is_receive_ && request.phase_ == Phase::kQueued) {
+    request.link_.unlink();  // nobody has heard of it
+    complete_as_cancelled(request);
+  } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
+    // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.
+    send_answer(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
   }
   return kOk;
 }

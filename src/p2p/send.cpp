@@ -123,7 +123,8 @@ Status offer(Peer& peer, Request& send) {
 void start_send(Peer& peer, Request& send) {
   if (send.fence_ != nullptr) [[unlikely]]
     send.fence_.reset();
-  if (peer.queued.empty() && offer(peer, send).ok()) return;
+  // After answers that wait for room, of which one may cancel an earlier message with this very request.
+  if (peer.queued.empty() && peer.answers.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
   mark_busy(peer);

@@ -59,7 +59,8 @@ void abandon(Request** requests, int count) noexcept {
   for (int i = 0; i < count; ++i) {
     Request* request = std::exchange(requests[i], nullptr);
     if (request == nullptr) continue;
-    if (!request->complete()) (void)cancel(*request);
+    // Others may count on what was sent.
+    if (request->is_receive_ && !request->complete()) (void)cancel(*request);
     if (!request->complete()) (void)wait(*request);
     release(request);
   }

@@ -42,7 +42,7 @@ namespace detail {
 void free_frame(void* frame, std::size_t bytes) noexcept;
 // The first error among complete requests (its text becomes the current detail); releases and nulls all of them.
 Status collect(Request** requests, int count);
-// Withdraws requests that nobody will wait for: cancels receives, waits for what cannot be cancelled, releases.
+// Withdraws requests that nobody will wait for: cancels receives, waits for sends, releases.
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 

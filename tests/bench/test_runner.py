@@ -10,10 +10,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headrace.bench import bare, child, compare, libraries, plot, suite  # noqa: E402 (the path comes first)
-from headrace.bench.compare import Result, markdown, wandering_warning  # noqa: E402
+from headrace.bench import bare, child, cli, compare, libraries, plot, suite  # noqa: E402 (the path comes first)
+from headrace.bench.compare import Result, table, wandering_warning  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
+from headrace.bench.grid import grid  # noqa: E402
 from headrace.bench.limits import Limits  # noqa: E402
+from headrace.bench.progress import Progress  # noqa: E402
 
 
 def report(*rows):
@@ -158,8 +160,15 @@ class FigureTest(unittest.TestCase):
         self.assertIsNone(Figure("s", "w", "us", [1.0], goal=1.3).reached)
 
     def test_the_table_says_what_failed(self):
-        text = Table([Figure("s", "w", "us", [1.0])], {"faces": "no result in 90 s"}).markdown()
+        text = Table([Figure("s", "w", "us", [1.0])], {"faces": "no result in 90 s"}).text()
         self.assertIn("`faces` is not complete: no result in 90 s", text)
+
+    def test_the_table_is_aligned_or_markdown(self):
+        figures = Table([Figure("s", "w", "us", [2.0], limit=1.0, goal=1.1), Figure("s", "longer", "us", [12.5])])
+        lines = figures.text().splitlines()
+        self.assertEqual([line.index("us") for line in lines[2:4]], [13, 13])
+        self.assertNotIn("|", figures.text())
+        self.assertIn("| w | 2 us | 1, 2 to 2 | 1 us,  | 2.00 | at most 1.1 x | **no** |", figures.text(markdown=True))
 
 
 class ChildTest(unittest.TestCase):
@@ -211,14 +220,87 @@ class CompareTest(unittest.TestCase):
                 one["less_is_better"] = False
         self.assertEqual(self.result.best_peer(("", 8)), "openmpi")
 
-    def test_the_table(self):
-        text = markdown(self.result, ["headrace", "mpich", "openmpi", "impi"])
+    def test_the_table_for_a_terminal(self):
+        text = table(self.result, ["headrace", "mpich", "openmpi", "impi"])
+        self.assertIn("""
+latency, us (less is better)
+
+bytes  headrace  mpich  openmpi    impi  headrace / best peer (spread)
+-----  --------  -----  -------  ------  -----------------------------
+  8 B       1.1      2        4  failed  0.55 (0.50 to 0.60) mpich
+4 KiB         9     30       10  failed  0.90 (0.90 to 0.90) openmpi
+""", text)
+        self.assertNotIn("|", text)
+        self.assertNotIn("**", text)
+
+    def test_the_table_as_markdown(self):
+        text = table(self.result, ["headrace", "mpich", "openmpi", "impi"], markdown=True)
+        self.assertIn("### latency, us (less is better)", text)
         self.assertIn("| 8 B | 1.1 | 2 | 4 | failed | **0.55** (0.50 to 0.60) mpich |", text)
         self.assertIn("worst 0.90", text)
         self.assertIn("impi failed: killed by signal 11", text)
 
     def test_nothing_ran(self):
-        self.assertIn("mpich failed: no", markdown(Result(suite.BENCHMARKS["latency"], {}, {"mpich": "no"}), ["mpich"]))
+        self.assertIn("mpich failed: no", table(Result(suite.BENCHMARKS["latency"], {}, {"mpich": "no"}), ["mpich"]))
+
+
+class GridTest(unittest.TestCase):
+    def test_figures_to_the_right_words_to_the_left(self):
+        self.assertEqual(grid(["what", "us"], [["a", "1"], ["longer", "1000"], ["b", "-"]], False),
+                         "what      us\n------  ----\na          1\nlonger  1000\nb          -")
+
+    def test_no_rows(self):
+        self.assertEqual(grid(["what", "us"], [], False), "what  us\n----  --")
+
+    def test_markdown_only_when_asked(self):
+        with unittest.mock.patch.object(cli, "host", lambda args, _build: int(args.markdown)):
+            self.assertEqual(cli.main(["latency"]), 0)
+            self.assertEqual(cli.main(["latency", "--markdown"]), 1)
+
+
+class ProgressTest(unittest.TestCase):
+    """Two short steps and one long, three times each, one kind after the other."""
+
+    def setUp(self):
+        self.now = 0.0
+        self.progress = Progress(["short"] * 3 + ["long"] * 3, clock=lambda: self.now)
+
+    def step(self, what, seconds):
+        self.progress.step(what)
+        self.now += seconds
+
+    def test_nothing_is_claimed_at_the_start(self):
+        self.progress.step("short")
+        self.assertIsNone(self.progress.seconds_left())
+
+    def test_kinds_count_as_they_were_measured(self):
+        self.step("short", 1)
+        self.step("long", 10)
+        self.progress.step("short")
+        self.assertEqual(self.progress.seconds_left(), 1 + 1 + 2 * 10)
+        self.now += 0.5
+        self.assertEqual(self.progress.seconds_left(), 0.5 + 1 + 2 * 10)
+
+    def test_a_kind_that_has_not_been_seen_counts_as_the_others(self):
+        self.step("short", 2)
+        self.progress.step("short")
+        self.assertEqual(self.progress.seconds_left(), 2 + 2 + 3 * 2)
+
+    def test_what_the_machine_does_meanwhile_counts(self):
+        self.step("short", 1)
+        self.step("long", 10)
+        self.step("long", 30)  # others have come
+        self.progress.step("long")
+        self.assertEqual(self.progress.seconds_left(), 30 + 2 * 1)
+        self.now += 100  # longer than ever: the rest is still to come
+        self.assertEqual(self.progress.seconds_left(), 2 * 1)
+
+    def test_not_beyond_the_limit(self):
+        progress = Progress(["long"] * 100, limit=25, clock=lambda: self.now)
+        progress.step("long")
+        self.now += 10
+        progress.step("long")
+        self.assertEqual(progress.seconds_left(), 15)
 
 
 class SuiteTest(unittest.TestCase):

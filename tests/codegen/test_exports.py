@@ -16,6 +16,20 @@ def exported():
     return {name: letter for _, letter, name in (line.split() for line in output.splitlines())}
 
 
+class Totals(unittest.TestCase):
+    """docs/conformance.md counts each function of the standard once, its _c form not."""
+
+    def test_they_add_up_to_the_functions_of_the_header(self):
+        table = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/conformance.md").read_text(), re.M)
+        rows = {title: [int(number) for number in numbers] for title, *numbers in table}
+        # Tables of other people's tests stand above, with more columns.
+        total = rows.pop("**all**")
+        self.assertEqual([sum(column) for column in zip(*rows.values())], total)
+        self.assertEqual(total[1] + total[2], total[0])
+        plain = {name for name in header_prototypes() if name.startswith("MPI_") and not name.endswith("_c")}
+        self.assertEqual(total[0], len(plain))
+
+
 @unittest.skipUnless(LIBRARY, "HR_LIBRARY names no library")
 class Exports(unittest.TestCase):
     def test_exactly_the_functions_of_the_headers(self):

@@ -12,7 +12,8 @@ BUILD = Path(os.environ["HR_BUILD"])
 DEVICE = os.environ["HR_DEVICE"]
 
 
-def results(ranks, program, *flags, device=DEVICE):
+def results(ranks, program, *flags, device=None):
+    device = device or ("host" if program.startswith("laplace2d") else DEVICE)  # directives know no fake driver
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         words = [BUILD / "bin/mpiexec", "--timeout", "60", "-n", ranks, BUILD / "bin" / program, "--device", device,
                  "--json", out.name, *flags]
@@ -44,6 +45,27 @@ class Diffusion2d(unittest.TestCase):
             for ranks, messages in ((1, 0), (2, 1), (4, 2)):
                 for result in results(ranks, "diffusion2d", "--grid", f"30,{rows}", "--steps", 2):
                     self.assertEqual((result["messages_a_step"], result["bytes_a_step"]), (messages, messages * 8 * 30))
+
+
+@unittest.skipUnless((BUILD / "bin/laplace2d-openacc").is_file(), "no Fortran compiler")
+class Laplace2d(unittest.TestCase):
+    def test_reductions(self):
+        """A maximum does not depend on the order, nor does a sum of whole numbers."""
+        found = {(r["change"], r["sum"]) for ranks in (1, 2, 4)
+                 for r in results(ranks, "laplace2d-openmp", "--variant", "openmp", "--grid", "60,60", "--iterations", 30)}
+        self.assertEqual(len(found), 1, found)
+
+    def test_same_bits(self):
+        """Both languages, both ways: what a forgotten update would spoil on a GPU."""
+        found = {r["checksum"] for program in ("laplace2d-openacc", "laplace2d-openmp")
+                 for r in results(2, program, "--grid", "60,60", "--iterations", 30)}
+        self.assertEqual(len(found), 1, found)
+
+    def test_tolerance(self):
+        """Each decade costs about as many more: the slowest wave loses the same share in every iteration."""
+        counts = [results(1, "laplace2d-openmp", "--variant", "mpi", "--grid", "40,40", "--iterations", 100000,
+                          "--tolerance", tolerance)[0]["iterations"] for tolerance in ("1e-5", "1e-6", "1e-7")]
+        self.assertAlmostEqual((counts[2] - counts[1]) / (counts[1] - counts[0]), 1, delta=0.1)
 
 
 class Halo3d(unittest.TestCase):

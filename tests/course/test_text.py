@@ -1,6 +1,7 @@
 """What docs/course/ tells a reader: every command is run in quick form, every diff and quotation is that of the sources.
 
-A line of a `sh` block is a command; `# exit N: sentence` behind it says that it fails so, and then it is run as it stands.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` behind it says that
+it fails so, and then it is run as it stands.
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
 
@@ -18,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs/course").glob("*.md"))
 BUILD = Path(os.environ["HR_BUILD"])
 ON_GPU = os.environ["HR_DEVICE"] == "cuda"
-PROGRAMS = ("diffusion2d", "halo3d")
-QUICK = {"--steps": "5", "--check-every": "2", "--grid": "32,48", "--local": "6", "--size": "32,16,8"}
+PROGRAMS = ("diffusion2d", "halo3d", "laplace2d-openacc", "laplace2d-openmp")
+QUICK = {"--steps": "5", "--check-every": "2", "--grid": "32,48", "--local": "6", "--iterations": "5", "--size": "32,16,8"}
 
 
 def blocks(page, language):
@@ -57,14 +58,25 @@ def quick(words):
 
 
 class Text(unittest.TestCase):
+    def setUp(self):
+        self.exported = {}
+
     def run_line(self, line):
         words = shlex.split(line, comments=True)
         fails = re.search(r"# exit (\d+): (.*)", line)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": f"{BUILD}/bin:{os.environ['PATH']}"}
+        fortran = next((word for word in words if word.startswith("laplace2d")), "")
+        if fortran and not (BUILD / "bin/laplace2d-openacc").is_file():
+            self.skipTest("laplace2d was not built: no Fortran compiler")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": f"{BUILD}/bin:{os.environ['PATH']}",
+                       **self.exported}
+        if words[0] == "export":
+            self.exported |= dict([words[1].split("=", 1)])
+            return
         if words[0] == "ctest":
             words = ["ctest", "--test-dir", str(BUILD), "-N", *words[words.index("-R"):]]
         elif words[0] == "headrace":
-            words = [sys.executable, "-B", "-m", *words, *(["--quick", "--no-png", "--build", str(BUILD)] if words[2:] else [])]
+            small = ["--quick", "--no-png", "--build", str(BUILD)] if words[2:] else []
+            words = [sys.executable, "-B", "-m", *words, *small]
         elif words[0] in ("mpiexec", *PROGRAMS):
             self.assertTrue(words[0] != "mpiexec" or words[3] in PROGRAMS, line)
             words = words if fails else quick(words)
@@ -79,7 +91,9 @@ class Text(unittest.TestCase):
         if fails:
             self.assertEqual(done.returncode, int(fails[1]), said)
             self.assertIn(fails[2], done.stderr, said)
-        elif "--device cuda" in line and not ON_GPU:
+        elif re.search(r"--device (cuda|gpu)\b", line) and fortran and done.returncode == 3:
+            self.assertIn("directives find no GPU", done.stderr, said)  # they know no fake driver
+        elif "--device cuda" in line and not ON_GPU and not fortran:
             self.assertIn(done.returncode, (2, 3), said)  # what a reader without a GPU sees
             self.assertIn("--device", done.stderr, said)
         else:
@@ -111,14 +125,15 @@ class Text(unittest.TestCase):
                 self.assert_in_order([line[1:] for line in lines if line[0] != "+"], said[1], page)
                 self.assert_in_order([line[1:] for line in lines if line[0] != "-"], said[2], page)
                 for sign, other in (("-", said[2]), ("+", said[1])):
-                    changed = [line[1:] for line in lines if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
+                    changed = [line[1:] for line in lines
+                               if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
                     if changed:  # not all of it is in the other file as well
                         text = (ROOT / other).read_text(encoding="utf-8").splitlines()
                         self.assertTrue(any(line not in text for line in changed), f"{other} has all of {changed}")
 
     def test_every_quotation(self):
         for page in PAGES:
-            for mark, lines in blocks(page, "cpp"):
+            for mark, lines in blocks(page, "cpp") + blocks(page, "fortran"):
                 with self.subTest(page=page.name, mark=mark):
                     said = re.fullmatch(r"<!-- from (\S+) -->", mark)
                     self.assertTrue(said, "a quotation says before it of which file: <!-- from FILE -->")

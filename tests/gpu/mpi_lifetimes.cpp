@@ -83,6 +83,7 @@ class Cycles {
     for (int cycle = first; cycle < last; ++cycle) {
       exchange(cycle);
       if (cycle % 4 == 3) reduce(cycle);
+      if (cycle % 8 == 5) withdraw(cycle);
     }
   }
 
@@ -111,6 +112,22 @@ class Cycles {
     unsigned expected = 0;
     for (int rank = 0; rank < mpi_.size; ++rank) expected |= 1u << (rank % 8);
     expect_everywhere(receive, 0, tensor.bytes, static_cast<unsigned char>(expected), cycle);
+  }
+
+  // A message that nobody receives is taken back, and its memory freed.
+  void withdraw(int cycle) {
+    constexpr int kTag = 1001;  // of no receive
+    const int next = (mpi_.rank + 1) % mpi_.size;
+    const DeviceMemory send(settings_.largest, draw_tensor(settings_, cycle, 2000 + mpi_.rank).send_kind,
+                            gpu::device());
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int cancelled = 0;
+    CHECK_OK(MPI_Isend(send.get(), static_cast<int>(send.size()), MPI_BYTE, next, kTag, MPI_COMM_WORLD, &request));
+    CHECK_OK(MPI_Cancel(&request));
+    CHECK_OK(MPI_Wait(&request, &status));
+    CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+    CHECK_EQ(cancelled, 1);
   }
 
   const Settings& settings_;

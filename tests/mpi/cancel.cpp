@@ -1,10 +1,150 @@
-// MPI_Cancel of receives (section 3.8.4): either cancelled, which the status says and which leaves no trace, or
-// complete.
+// MPI_Cancel (section 3.8.4): either cancelled, which the status says and which leaves no trace, or complete.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "common/check.hpp"
+
+namespace {
+
+int left, right;
+
+bool was_cancelled(const MPI_Status& status) {
+  int cancelled = -1;
+  CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+  return cancelled != 0;
+}
+
+bool wait_was_cancelled(MPI_Request* request) {
+  MPI_Status status;
+  CHECK_OK(MPI_Wait(request, &status));
+  return was_cancelled(status);
+}
+
+bool something_comes() {
+  int found = 0;
+  CHECK_OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
+  return found != 0;
+}
+
+int isend(int form, const std::vector<int>& data, MPI_Request* request) {
+  const int count = static_cast<int>(data.size());
+  return form == 0 ? MPI_Isend(data.data(), count, MPI_INT, right, 7, MPI_COMM_WORLD, request)
+                   : MPI_Issend(data.data(), count, MPI_INT, right, 7, MPI_COMM_WORLD, request);
+}
+
+// Nobody receives: gone on both sides, and the next message is received in its place.
+void unmatched_sends() {
+  for (const auto& [form, ints] : {std::pair{0, 300'000}, {1, 300'000}, {1, 2}, {1, 0}}) {
+    std::vector<int> first(static_cast<std::size_t>(ints), 1);
+    std::vector<int> second(static_cast<std::size_t>(ints), 2);
+    std::vector<int> received(static_cast<std::size_t>(ints), -1);
+    MPI_Request request, receive;
+    CHECK_OK(isend(form, first, &request));
+    CHECK_OK(MPI_Cancel(&request));
+    CHECK(request != MPI_REQUEST_NULL);
+    CHECK(wait_was_cancelled(&request));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK(!something_comes());
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK_OK(MPI_Irecv(received.data(), ints, MPI_INT, left, 7, MPI_COMM_WORLD, &receive));
+    CHECK_OK(isend(form, second, &request));
+    CHECK(!wait_was_cancelled(&receive));
+    CHECK(!wait_was_cancelled(&request));
+    CHECK(received == second);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
+// More than there is room for on the way.
+void many_sends() {
+  std::vector<int> data(10, 3);
+  std::vector<MPI_Request> requests(3000);
+  std::vector<MPI_Status> statuses(requests.size());
+  for (MPI_Request& request : requests) CHECK_OK(isend(1, data, &request));
+  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));
+  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));  // twice is no harm
+  CHECK_OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data()));
+  CHECK(std::all_of(statuses.begin(), statuses.end(), was_cancelled));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK(!something_comes());
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// The receive is posted before, at the same time or after: both sides see the same, and data is whole or untouched.
+void sends_that_meet_receives() {
+  int cancelled_ones = 0;
+  for (int round = 0; round < 400; ++round) {
+    const int ints = round % 4 < 2 ? 1 : 50'000;
+    std::vector<int> data(static_cast<std::size_t>(ints));
+    std::vector<int> received(data.size(), -1);
+    std::iota(data.begin(), data.end(), round);
+    MPI_Request send, receive;
+    const bool early = round % 3 == 0;
+    if (early) CHECK_OK(MPI_Irecv(received.data(), ints, MPI_INT, left, 7, MPI_COMM_WORLD, &receive));
+    CHECK_OK(isend(round % 2, data, &send));
+    CHECK_OK(MPI_Cancel(&send));
+    if (!early) CHECK_OK(MPI_Irecv(received.data(), ints, MPI_INT, left, 7, MPI_COMM_WORLD, &receive));
+    const int mine = wait_was_cancelled(&send) ? 1 : 0;
+    cancelled_ones += mine;
+    int theirs = -1;
+    CHECK_OK(
+        MPI_Sendrecv(&mine, 1, MPI_INT, right, 8, &theirs, 1, MPI_INT, left, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (theirs == 1) CHECK_OK(MPI_Cancel(&receive));
+    CHECK_EQ(wait_was_cancelled(&receive), theirs == 1);
+    if (theirs == 1) {
+      CHECK(std::all_of(received.begin(), received.end(), [](int value) { return value == -1; }));
+    } else {
+      for (std::size_t i = 0; i < received.size(); ++i) CHECK_EQ(received[i], round + static_cast<int>(i));
+    }
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // the next message is for the next receive
+  }
+  CHECK(cancelled_ones < 400);  // those whose receive was there
+}
+
+// What a probe has taken out of the queue has met its receive.
+void probed_send() {
+  std::vector<int> data(50'000, 9), received(data.size(), -1);
+  MPI_Request request;
+  MPI_Message message;
+  CHECK_OK(isend(0, data, &request));
+  CHECK_OK(MPI_Mprobe(left, 7, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Cancel(&request));
+  CHECK_OK(MPI_Mrecv(received.data(), static_cast<int>(received.size()), MPI_INT, &message, MPI_STATUS_IGNORE));
+  CHECK(!wait_was_cancelled(&request));
+  CHECK(received == data);
+}
+
+void persistent_send() {
+  int value = 21, received = -1;
+  MPI_Request request;
+  CHECK_OK(MPI_Ssend_init(&value, 1, MPI_INT, right, 7, MPI_COMM_WORLD, &request));
+  for (int round = 0; round < 100; ++round) {
+    CHECK_OK(MPI_Start(&request));
+    CHECK_OK(MPI_Cancel(&request));
+    CHECK(wait_was_cancelled(&request));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // no receive is for the one that was cancelled
+    CHECK_OK(MPI_Start(&request));
+    CHECK_OK(MPI_Recv(&received, 1, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(!wait_was_cancelled(&request));
+    CHECK_EQ(received, value);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  CHECK_OK(MPI_Request_free(&request));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv);
-  const int left = (mpi.rank + mpi.size - 1) % mpi.size, right = (mpi.rank + 1) % mpi.size;
+  left = (mpi.rank + mpi.size - 1) % mpi.size;
+  right = (mpi.rank + 1) % mpi.size;
+  unmatched_sends();
+  many_sends();
+  sends_that_meet_receives();
+  probed_send();
+  persistent_send();
   for (int round = 0; round < 200; ++round) {
     int cancelled_value = -1, value = -1;
     MPI_Request request;

@@ -2,6 +2,7 @@
 """mpi4py's own tests on Headrace.
 
   run.py --prefix P --environment E build               environment E: mpi4py built with P/bin/mpicc
+  run.py --prefix P --environment E wheel               environment E: mpi4py's wheel, and P's libraries where pip puts them
   run.py --prefix P --environment E test --ranks N      the suite under P/bin/mpiexec; fails on what expected.txt does not name
 """
 
@@ -43,6 +44,37 @@ def build(prefix: Path, environment: Path) -> int:
     return 0
 
 
+def wheel(prefix: Path, environment: Path) -> int:
+    """The wheel, which opens MPICH's ABI (libmpi.so.12) in the environment's lib; the sources only for their tests."""
+    if not (environment / "ready").exists():
+        venv.create(environment, with_pip=True, clear=True)
+        pip = [environment / "bin" / "python", "-m", "pip", "-q", "--disable-pip-version-check"]
+        run(*pip, "install", "numpy", "setuptools>=61", "wheel")
+        run(*pip, "install", "--only-binary", ":all:", "--no-deps", f"mpi4py=={VERSION}")
+        run(*pip, "download", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", environment,
+            f"mpi4py=={VERSION}")
+        with tarfile.open(environment / f"mpi4py-{VERSION}.tar.gz") as archive:
+            archive.extractall(environment)
+        (environment / "ready").touch()
+    for name in ("libmpi_abi.so.1", "libmpi.so.12"):
+        link = environment / "lib" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(prefix.resolve() / "lib" / name)
+    python = environment / "bin" / "python"
+    told = subprocess.run([python, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"], check=True,
+                          capture_output=True, text=True, env=no_settings()).stdout
+    hello = subprocess.run([prefix / "bin" / "mpiexec", "-n", "4", python, "-m", "mpi4py.bench", "helloworld"], check=True,
+                           capture_output=True, text=True, timeout=60, env=no_settings()).stdout
+    print(told + hello, end="")
+    said = sorted(line.split(" on ")[0] for line in hello.splitlines())
+    return 0 if "Headrace" in told and said == [f"Hello, World! I am process {i} of 4" for i in range(4)] else 1
+
+
+def no_settings() -> dict[str, str]:
+    """What a user has who set nothing."""
+    return {name: value for name, value in os.environ.items() if not re.match("LD_|MPI|HEADRACE_", name)}
+
+
 def failed_tests(log: str) -> list[str]:
     """The names in unittest's "ERROR: test (module.Class.test)" lines, each once, whatever rank said it."""
     names = set()
@@ -52,7 +84,7 @@ def failed_tests(log: str) -> list[str]:
     return sorted(names)
 
 
-def test(prefix: Path, environment: Path, ranks: int, timeout: int) -> int:
+def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[str]) -> int:
     suite = environment / f"mpi4py-{VERSION}"
     # MPI_Comm_spawn is missing, and the suite's process pools wait for ever for what it would have started; so do the
     # ranks of test_dynproc for a port that rank 0 could not open. testIAgree starts mpi4py's stand-in for
@@ -61,6 +93,8 @@ def test(prefix: Path, environment: Path, ranks: int, timeout: int) -> int:
     settings = {**os.environ, "MPI4PY_TEST_SPAWN": "0"}
     command = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n", str(ranks),
                environment / "bin" / "python", "test/main.py", "-v", "-e", "test_dynproc", "-x", "testIAgree"]
+    for name in only:
+        command += ["-i", name]
     log_path = environment / f"ranks-{ranks}.txt"
     with open(log_path, "w", encoding="utf-8") as log_file:
         result = subprocess.run([str(part) for part in command], cwd=suite, env=settings, stdout=log_file,
@@ -91,13 +125,17 @@ def main() -> int:
     parser.add_argument("--environment", type=Path, required=True)
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("build")
+    actions.add_parser("wheel")
     suite = actions.add_parser("test")
     suite.add_argument("--ranks", type=int, required=True)
     suite.add_argument("--timeout", type=int, default=900)
+    suite.add_argument("--only", nargs="*", default=[], help="modules of the suite, by patterns")
     arguments = parser.parse_args()
     if arguments.action == "build":
         return build(arguments.prefix, arguments.environment)
-    return test(arguments.prefix, arguments.environment, arguments.ranks, arguments.timeout)
+    if arguments.action == "wheel":
+        return wheel(arguments.prefix, arguments.environment)
+    return test(arguments.prefix, arguments.environment, arguments.ranks, arguments.timeout, arguments.only)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from headrace.bench import gpu, libraries, plot, suite
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
-from headrace.bench.compare import Plan, Result, compare, markdown, pinning_warning, wandering_warning
+from headrace.bench.compare import Plan, Result, compare, pinning_warning, table, wandering_warning
 from headrace.bench.libraries import Library
 from headrace.bench.programs import Programs, locate
 
@@ -56,7 +56,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables, too")
+    parser.add_argument("--markdown", action="store_true", help="the tables as Markdown")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="an SVG picture for each benchmark")
     args = parser.parse_args(argv)
     names = args.benchmarks + (args.listed.split(",") if args.listed else [])
@@ -157,15 +157,12 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     names = [library.name for library in chosen] + list(failures)
     for result in results:
         result.failures |= failures
-        lines.append(markdown(result, names, bare.of if bare.knows(result.benchmark) else None))
+        lines.append(table(result, names, bare.of if bare.knows(result.benchmark) else None, args.markdown))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)
     if warning := wandering_warning(bare.distances()):
         lines.append(warning)
-    text = "\n".join(lines)
-    print(text)
-    if args.markdown:
-        args.markdown.write_text(text + "\n")
+    print("\n".join(lines))
     if args.plots:
         _plots(args.plots, results, names, bare)
     if args.json:

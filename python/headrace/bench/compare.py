@@ -14,6 +14,7 @@ from pathlib import Path
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed, run_json
 from headrace.bench.figure import number, size_text
+from headrace.bench.grid import grid, heading, strong
 from headrace.bench.libraries import Library, cores
 from headrace.bench.progress import Progress
 from headrace.bench.suite import Benchmark
@@ -118,12 +119,13 @@ def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dic
             plan: Plan, bare: Bare) -> list[Result]:
     """`programs`: the directory of each library's programs. A library that fails at one benchmark is left out of it."""
     results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
-    progress = Progress(plan.runs * len(benchmarks) * len(libraries))
+    progress = Progress(_step(benchmark, library) for benchmark in benchmarks for library in libraries
+                        for _ in range(plan.runs))
     for result in results:
         for round_ in range(plan.runs):
             shift = round_ % len(libraries)
             for library in libraries[shift:] + libraries[:shift]:
-                progress.step(f"{result.benchmark.name}, {library.name}")
+                progress.step(_step(result.benchmark, library))
                 if library.name in result.failures:
                     continue
                 try:
@@ -136,6 +138,10 @@ def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dic
             bare.measure(result.benchmark)
     progress.finish()
     return results
+
+
+def _step(benchmark: Benchmark, library: Library) -> str:
+    return f"{benchmark.name}, {library.name}"
 
 
 def pinning_warning(result: Result, plan: Plan) -> str:
@@ -153,11 +159,11 @@ def wandering_warning(distances: list[float]) -> str:
             f"{max(distances) * 1e3:.0f} ns (--cores-apart measures at one distance)")
 
 
-def markdown(result: Result, libraries: list[str], limits=None) -> str:
-    """One benchmark's table; `limits` gives the bare limit of a size, or None."""
+def table(result: Result, libraries: list[str], limits=None, markdown: bool = False) -> str:
+    """One benchmark's; `limits` gives the bare limit of a size, or None."""
     sample = result.sample()
     if sample is None:
-        return f"\n### {result.benchmark.name}\n\n" + _failures(result)
+        return f"\n{heading(result.benchmark.name, markdown)}\n\n" + _failures(result)
     less = result.less_is_better()
     labels = any(label for label, _ in result.keys())
     peers = [name for name in libraries if name != "headrace"]
@@ -167,8 +173,7 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
     limited = own_limits or measured
     columns = (["what"] if labels else []) + ["bytes", *libraries]
     columns += (["bare limit"] if limited else []) + (["headrace / best peer (spread)"] if compared else [])
-    lines = [f"\n### {result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)\n",
-             "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    rows = []
     for key in result.keys():
         label, bytes_ = key
         cells = ([label] if labels else []) + [size_text(bytes_) if bytes_ else "-"]
@@ -179,18 +184,20 @@ def markdown(result: Result, libraries: list[str], limits=None) -> str:
             limit = limits(result.benchmark.name, bytes_) if limits else result.bare(key)
             cells.append(number(limit) if limit else "-")
         if compared:
-            cells.append(_ratio_text(result, key))
-        lines.append("| " + " | ".join(cells) + " |")
+            cells.append(_ratio_text(result, key, markdown))
+        rows.append(cells)
+    title = f"{result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)"
+    lines = [f"\n{heading(title, markdown)}\n", grid(columns, rows, markdown)]
     if compared and (summary := _summary(result)):
         lines.append("\n" + summary)
     return "\n".join(lines) + "\n" + _failures(result)
 
 
-def _ratio_text(result: Result, key: Key) -> str:
+def _ratio_text(result: Result, key: Key, markdown: bool) -> str:
     ratios = result.ratios(key)
     if not ratios:
         return "-"
-    return f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
+    return f"{strong(f'{statistics.median(ratios):.2f}', markdown)} ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
 
 
 def _summary(result: Result) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, field
 
+from headrace.bench.grid import grid, strong
+
 
 def size_text(bytes_: int) -> str:
     for unit, shift in (("MiB", 20), ("KiB", 10)):
@@ -71,15 +73,15 @@ class Table:
     figures: list[Figure] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)  # section: why it has no figures, or fewer
 
-    def markdown(self) -> str:
-        lines = ["| figure | median | runs, spread | limit | ratio | goal | reached |", "|---" * 7 + "|"]
+    def text(self, markdown: bool = False) -> str:
+        rows = []
         for f in self.figures:
             spread = f"{len(f.values)}, {number(min(f.values))} to {number(max(f.values))}"
             limit = f"{number(f.limit)} {f.unit}, {f.limit_name}" if f.limit is not None else f.limit_name or "-"
             ratio = f"{f.ratio:.2f}" if f.ratio is not None else "-"
-            reached = {True: "yes", False: "**no**", None: "-"}[f.reached]
+            reached = {True: "yes", False: strong("no", markdown), None: "-"}[f.reached]
             what = f.what + (f" ({f.note})" if f.note else "")
-            lines.append(f"| {what} | {number(f.median)} {f.unit} | {spread} | {limit} | {ratio} | "
-                         f"{f.goal_text() or '-'} | {reached} |")
+            rows.append([what, f"{number(f.median)} {f.unit}", spread, limit, ratio, f.goal_text() or "-", reached])
+        lines = [grid(["figure", "median", "runs, spread", "limit", "ratio", "goal", "reached"], rows, markdown)]
         lines += [f"\n`{section}` is not complete: {why}" for section, why in self.failures.items()]
         return "\n".join(lines) + "\n"

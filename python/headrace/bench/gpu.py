@@ -1,4 +1,4 @@
-"""The GPU set: every figure beside its limit, measured in the same run, as Markdown and JSON.
+"""The GPU set: every figure beside its limit, measured in the same run.
 
 Runs gpu_limits (bare copies and kernels), NCCL where PyTorch is there, and our programs, round after round; each
 figure is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails says
@@ -41,7 +41,8 @@ class Session:
         self.deadline = time.monotonic() + args.limit
 
     def measure(self) -> None:
-        progress = Progress(self.args.runs * (1 + len(self.sections)) + 1)
+        rounds = [section.name for section in self.sections] + ["limits"]
+        progress = Progress(["NCCL"] + rounds * self.args.runs, self.args.limit)
         self._nccl(progress)
         for round_ in range(self.args.runs):
             self._limits(progress)
@@ -130,7 +131,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="rounds (5)")
     parser.add_argument("--timeout", type=int, default=90, help="seconds that a program may run (90)")
     parser.add_argument("--limit", type=int, default=280, help="seconds after which no further round begins (280)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and all reports there")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that all of it runs, measures nothing")
     args = parser.parse_args(argv)
@@ -152,10 +153,7 @@ def main(argv: list[str] | None = None, default_build: Path | None = None) -> in
     session = Session(programs, args)
     session.measure()
     table = session.table()
-    text = heading(session) + "\n" + table.markdown()
-    print(text)
-    if args.markdown:
-        args.markdown.write_text(text)
+    print(heading(session) + "\n" + table.text(args.markdown))
     if args.json:
         args.json.write_text(json.dumps({"devices": session.devices, "nccl": session.nccl_version, "runs": args.runs,
                                          "figures": [figure.as_json() for figure in table.figures],

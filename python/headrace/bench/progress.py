@@ -4,24 +4,61 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 
 class Progress:
-    def __init__(self, total: int):
-        self.total, self.done, self.start = max(total, 1), 0, time.monotonic()
+    """`steps`: all that is to come, by name; steps of one name take about as long as each other. `limit`: seconds after
+    which no further ones begin."""
+
+    def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):
+        self.left = Counter(steps)  # not begun
+        self.total, self.done = max(self.left.total(), 1), 0
+        self.took: dict[str, float] = {}  # seconds, the last time: what else runs on the machine may have changed
+        self.current: str | None = None
+        self.clock, self.limit = clock, limit
+        self.start = self.begun = clock()
         self.shown = sys.stderr.isatty()
 
     def step(self, what: str) -> None:
-        """One more piece begins."""
+        """The current step has ended, another one begins."""
+        self._end()
+        self.current = what
+        self.left[what] -= 1
         if self.shown:
             width = 30
             filled = width * self.done // self.total
-            passed = time.monotonic() - self.start
-            left = f", {passed / self.done * (self.total - self.done):.0f} s left" if self.done else ""
+            seconds = self.seconds_left()
+            left = "" if seconds is None else f", {_duration(seconds)} left"
             print(f"\r[{'#' * filled}{'.' * (width - filled)}] {self.done}/{self.total}{left} {what:<40.40}", end="",
                   file=sys.stderr, flush=True)
-        self.done += 1
 
     def finish(self) -> None:
+        self._end()
         if self.shown:
-            print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)
+            print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
+
+    def seconds_left(self) -> float | None:
+        """From what the steps so far took; one whose like has not been seen counts as their mean. None at the start."""
+        if not self.took:
+            return None
+        mean = sum(self.took.values()) / len(self.took)
+        left = sum(count * self.took.get(what, mean) for what, count in self.left.items() if count > 0)
+        if self.current is not None:
+            left += max(0.0, self.took.get(self.current, mean) - (self.clock() - self.begun))
+        return left if self.limit is None else max(0.0, min(left, self.start + self.limit - self.clock()))
+
+    def _end(self) -> None:
+        now = self.clock()
+        if self.current is not None:
+            self.took[self.current] = now - self.begun
+            self.done += 1
+        self.current, self.begun = None, now
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

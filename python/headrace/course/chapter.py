@@ -3,10 +3,11 @@
     title, sentence     what it is about
     page                its text, in docs/course/
     program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
+    build               how to get the program where it is not there (a sentence; may be left out)
     sizes               arguments for every step: on the host, on a GPU, and for a quick look (`quick`)
-    published           where the published figures come from, and the steps (`steps`) that a run there had
+    published           where the published figures come from, and the steps (`steps`) that a run there had, or null
     steps               name, change (what is new), ranks, arguments; device: `any`, `host` or `gpu`, where it runs;
-                        published: seconds of the run, or null
+                        published: seconds of the run, or null; program: another one
     exercises           question, and the test that holds the solution
 """
 
@@ -30,6 +31,7 @@ class Step:
     arguments: tuple[str, ...]
     device: str
     published: float | None  # seconds
+    program: str
 
     @property
     def label(self) -> str:
@@ -48,16 +50,20 @@ class Chapter:
     title: str
     sentence: str
     page: str
-    program: str
+    build: str
     sizes: dict[str, tuple[str, ...]]
     source: str
-    published_steps: int
+    published_steps: int | None
     steps: tuple[Step, ...]
     exercises: tuple[Exercise, ...]
 
     def published(self, step: Step) -> float | None:
-        """Milliseconds a step."""
-        return None if step.published is None else 1e3 * step.published / self.published_steps
+        """Milliseconds a step; None also where the number of steps is not known."""
+        known = step.published is not None and self.published_steps is not None
+        return 1e3 * step.published / self.published_steps if known else None
+
+    def programs(self) -> list[str]:
+        return list(dict.fromkeys(step.program for step in self.steps))
 
 
 def read(path: Path) -> Chapter:
@@ -65,10 +71,11 @@ def read(path: Path) -> Chapter:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         steps = tuple(Step(step["name"], step["change"], int(step["ranks"]), tuple(step["arguments"]),
-                           step.get("device", "any"), step["published"]) for step in data["steps"])
+                           step.get("device", "any"), step["published"],
+                           step.get("program", data["program"])) for step in data["steps"])
         sizes = {kind: tuple(data["sizes"][kind]) for kind in ("host", "gpu", "quick")}
-        chapter = Chapter(path.stem, data["title"], data["sentence"], data["page"], data["program"], sizes,
-                          data["published"]["where"], int(data["published"]["steps"]), steps,
+        chapter = Chapter(path.stem, data["title"], data["sentence"], data["page"], data.get("build", ""),
+                          sizes, data["published"]["where"], data["published"]["steps"], steps,
                           tuple(Exercise(exercise["question"], exercise["test"]) for exercise in data["exercises"]))
     except KeyError as missing:
         raise Failed(f"{path}: a chapter has no {missing}") from None

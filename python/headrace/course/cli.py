@@ -11,7 +11,7 @@ from headrace.bench.child import Failed
 from headrace.bench.programs import locate
 from headrace.course import chapter as chapters
 from headrace.course import show
-from headrace.course.lesson import Lesson, gpu_is_here
+from headrace.course.lesson import Lesson, without_gpu
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -59,10 +59,15 @@ def _picture(lesson: Lesson, args: argparse.Namespace) -> str:
 def study(args: argparse.Namespace, default_build: Path | None) -> int:
     chapter = chapters.find(args.chapter)
     programs = locate(args.build or default_build or Path(sys.prefix))
-    programs.find(chapter.program)
-    here = args.device != "host" and gpu_is_here()
-    if args.device == "cuda" and not here:
-        raise Failed("--device cuda: no CUDA driver with a device is here; --device host does without")
+    for program in chapter.programs():
+        try:
+            programs.find(program)
+        except Failed as failed:
+            raise Failed(f"{failed}{'; ' if chapter.build else ''}{chapter.build}") from None
+    missing = "" if args.device == "host" else without_gpu(chapter, programs, args.timeout)
+    if args.device == "cuda" and missing:
+        raise Failed(f"--device cuda: {missing}")
+    here = args.device != "host" and not missing
     lesson = Lesson(chapter, programs, here, args.quick, args.runs, args.timeout)
     lesson.run()
     parts = [show.heading(lesson), show.table(lesson), show.bars(lesson), _picture(lesson, args), show.exercises(lesson)]

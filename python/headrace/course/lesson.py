@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import statistics
 from dataclasses import dataclass, field
 
-from headrace import installation
-from headrace.bench.child import Failed, run_json
+from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs
 from headrace.bench.progress import Progress
 from headrace.course.chapter import Chapter, Step
 
 NEEDS_GPU = "needs a GPU"
-
-
-def gpu_is_here() -> bool:
-    said = installation.cuda_driver()
-    return said.startswith("CUDA") and not said.endswith("no device")
+# Directives on the host: a thread a rank, as the other ranks have the other cores.
+ONE_THREAD = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
 
 
 @dataclass
@@ -36,6 +33,20 @@ class Row:
         return statistics.median(self.samples) if self.samples else None
 
 
+def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
+    """Why the chapter's programs do not run on a GPU here, as they say it themselves; empty where they do."""
+    for program in chapter.programs():
+        step = next((step for step in chapter.steps if step.program == program and step.device != "host"), None)
+        if step is None:
+            continue
+        try:
+            run([str(programs.mpiexec), "-n", "1", str(programs.find(program)), *chapter.sizes["quick"], *step.arguments,
+                 "--device", "cuda"], timeout, programs.environment())
+        except Failed as failed:
+            return str(failed)
+    return ""
+
+
 @dataclass
 class Lesson:
     chapter: Chapter
@@ -51,7 +62,7 @@ class Lesson:
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]
-        progress = Progress(runs * len(here))
+        progress = Progress([row.step.label for row in here] * runs)
         try:
             for _ in range(runs):
                 for row in here:
@@ -65,13 +76,14 @@ class Lesson:
         return [row for row in self.rows if row.note.startswith("failed")]
 
     def speeds(self) -> list[tuple[float | None, float | None]]:
-        """How many times as fast as the first step that has a figure: here, and there."""
-
-        def against_first(values: list[float | None]) -> list[float | None]:
-            first = next((value for value in values if value is not None), None)
-            return [None if value is None else first / value for value in values]
-
-        return list(zip(against_first([row.here for row in self.rows]), against_first([row.published for row in self.rows])))
+        """How many times as fast as the first step that has a figure both here and there: here, and there."""
+        pairs = [(row.here, row.step.published) for row in self.rows]
+        both = next((pair for pair in pairs if None not in pair), None)
+        columns = []
+        for column, values in enumerate(zip(*pairs)):
+            first = both[column] if both else next((value for value in values if value is not None), None)
+            columns.append([None if value is None else first / value for value in values])
+        return list(zip(*columns))
 
     def _arguments(self, step: Step) -> list[str]:
         on_gpu = self.on_gpu and step.device != "host"
@@ -79,15 +91,15 @@ class Lesson:
         return [*sizes, *step.arguments, "--device", "cuda" if on_gpu else "host"]
 
     def _row(self, step: Step) -> Row:
-        words = ["mpiexec", "-n", str(step.ranks), self.chapter.program, *self._arguments(step)]
+        words = ["mpiexec", "-n", str(step.ranks), step.program, *self._arguments(step)]
         note = NEEDS_GPU if step.device == "gpu" and not self.on_gpu else ""
         return Row(step, shlex.join(words), self.chapter.published(step), note)
 
     def _measure(self, row: Row) -> None:
-        command = [str(self.programs.mpiexec), "-n", str(row.step.ranks), str(self.programs.find(self.chapter.program)),
+        command = [str(self.programs.mpiexec), "-n", str(row.step.ranks), str(self.programs.find(row.step.program)),
                    *self._arguments(row.step)]
         try:
-            report = run_json(command, self.timeout, self.programs.environment())
+            report = run_json(command, self.timeout, {**ONE_THREAD, **self.programs.environment()})
             result = report["results"][0]
             row.samples.append(1e3 * result["seconds"] / report["steps"])
             row.device = report.get("device_name", report["device"])

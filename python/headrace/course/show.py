@@ -6,7 +6,7 @@ import os
 import textwrap
 from pathlib import Path
 
-from headrace.course.lesson import NEEDS_GPU, Lesson
+from headrace.course.lesson import NEEDS_GPU, Lesson, Row
 
 WIDTH = 40  # of the longest bar
 
@@ -17,6 +17,12 @@ def _figure(value: float | None) -> str:
 
 def _speed(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+def _published(row: Row) -> str:
+    if row.published is None and row.step.published is not None:
+        return f"{_figure(row.step.published)} s"  # of how many steps is not known
+    return _figure(row.published)
 
 
 def heading(lesson: Lesson) -> str:
@@ -42,14 +48,14 @@ def table(lesson: Lesson) -> str:
     body = []
     for row, (ours, theirs) in zip(lesson.rows, lesson.speeds()):
         here = _figure(row.here) if row.here is not None else row.note.partition(":")[0]
-        body.append((row.step.name, str(row.step.ranks), here, _speed(ours), _figure(row.published), _speed(theirs),
+        body.append((row.step.name, str(row.step.ranks), here, _speed(ours), _published(row), _speed(theirs),
                      row.step.change))
     widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
     right = {1, 2, 3, 4, 5}
     lines = ["  ".join(cell.rjust(width) if column in right else cell.ljust(width)
                        for column, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in (head, *body)]
     lines.insert(1, "-" * max(map(len, lines)))
-    lines.append("(milliseconds a step; speed: times that of the first step with a figure. Published: "
+    lines.append("(milliseconds a step; speed: times that of the first step with both figures. Published: "
                  f"{lesson.chapter.source}.)")
     lines += [f"{row.step.label}: {row.note}" for row in lesson.failed()]
     return "\n".join(lines)
@@ -111,6 +117,7 @@ def as_json(lesson: Lesson) -> dict:
     for row, (ours, theirs) in zip(lesson.rows, lesson.speeds()):
         rows.append({"step": row.step.name, "ranks": row.step.ranks, "change": row.step.change, "command": row.command,
                      "device": row.device, "ms_a_step": row.here, "samples": row.samples, "speed": ours,
-                     "published_ms_a_step": row.published, "published_speed": theirs, "note": row.note})
+                     "published_ms_a_step": row.published, "published_seconds": row.step.published,
+                     "published_speed": theirs, "note": row.note})
     return {"chapter": lesson.chapter.name, "title": lesson.chapter.title, "quick": lesson.quick, "on_gpu": lesson.on_gpu,
             "published": lesson.chapter.source, "rows": rows}

@@ -47,13 +47,13 @@ def candidates(known: list[dict], memory: str) -> list[str]:
 def measure(programs: Programs, names: dict[Group, list[str]], plan: Plan, outcome: Outcome) -> None:
     """Rounds of the algorithms named, in rotating order, added to the outcome. An algorithm that fails once is out; one
     operation's failure leaves the others."""
-    progress = Progress(plan.rounds * sum(map(len, names.values())))
+    progress = Progress(_step(group, name) for group in names for name in names[group] for _ in range(plan.rounds))
     failed: set[tuple[Group, str]] = set()
     for round_ in range(plan.rounds):
         for group in names:
             shift = round_ % len(names[group])
             for name in names[group][shift:] + names[group][:shift]:
-                progress.step(f"{group.operation}, {group.ranks} ranks, {name}")
+                progress.step(_step(group, name))
                 if (group, name) in failed:
                     continue
                 try:
@@ -69,6 +69,10 @@ def measure(programs: Programs, names: dict[Group, list[str]], plan: Plan, outco
     for group, name in failed:
         outcome.times.get(group, {}).pop(name, None)
     outcome.times = {group: times for group, times in outcome.times.items() if DEFAULT in times}
+
+
+def _step(group: Group, name: str) -> str:
+    return f"{group.operation}, {group.ranks} ranks, {name}"
 
 
 def _run(programs: Programs, group: Group, algorithm: str, plan: Plan) -> dict:

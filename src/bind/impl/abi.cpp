@@ -1,5 +1,6 @@
 // The ABI's own questions and the Fortran side's properties (MPI 5.0 sections 20.4, 20.5).
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "bind/impl.hpp"
 #include "comm/info.hpp"
+#include "layout/basic.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -16,6 +18,14 @@ Status make_info(const std::vector<std::pair<const char*, std::size_t>>& entries
   if (!info) return fail(Errc::kNoMem, "no more info objects can be made");
   for (const auto& [key, value] : entries) HR_TRY(info->set(key, std::to_string(value)));
   return kOk;
+}
+
+// A logical as the integer that its bytes make; longer ones than 8 bytes differ in their first 8 as well.
+std::int64_t integer_of(const void* logical, int size) {
+  std::int64_t value = 0;
+  std::memcpy(&value, logical, static_cast<std::size_t>(size < 8 ? size : 8));
+  const int unused = size < 8 ? 64 - 8 * size : 0;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;  // .TRUE. may be -1
 }
 
 // What the Fortran types are here; a Fortran library with others cannot be served.
@@ -79,6 +89,9 @@ Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logi
   booleans.size = logical_size;
   std::memcpy(booleans.is_true.data(), logical_true, static_cast<std::size_t>(logical_size));
   std::memcpy(booleans.is_false.data(), logical_false, static_cast<std::size_t>(logical_size));
+  // What reductions of logicals store.
+  layout::fortran_booleans().true_value = integer_of(logical_true, logical_size);
+  layout::fortran_booleans().false_value = integer_of(logical_false, logical_size);
   return kOk;
 }
 

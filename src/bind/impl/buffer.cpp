@@ -8,9 +8,12 @@
 namespace hr::bind::impl {
 namespace {
 
-// The pool a buffered send on this communicator uses: its own, else the process's.
+// The pool a buffered send on this communicator uses: its own, else that of the session it was derived from, else the
+// process's (section 3.6).
 p2p::BufferPool& pool_for(comm::Communicator& comm) {
   if (comm.buffer_ != nullptr && comm.buffer_->attached()) return *comm.buffer_;
+  const std::shared_ptr<p2p::BufferPool>& of_session = comm.local_->session_buffer();
+  if (of_session != nullptr && of_session->attached()) return *of_session;
   return p2p::process_buffer();
 }
 
@@ -136,14 +139,13 @@ Status comm_iflush_buffer(comm::Communicator& comm, p2p::Request*& request) {
 }
 
 Status session_attach_buffer(comm::Session& session, void* buffer, Count size) {
-  return attach(own_pool(session.buffer_), buffer, size);
+  return attach(*session.buffer_, buffer, size);
 }
 Status session_detach_buffer(comm::Session& session, void* buffer_addr, Count& size) {
-  return detach(own_pool(session.buffer_), buffer_addr, size);
+  return detach(*session.buffer_, buffer_addr, size);
 }
-Status session_flush_buffer(comm::Session& session) { return own_pool(session.buffer_).flush(); }
+Status session_flush_buffer(comm::Session& session) { return session.buffer_->flush(); }
 Status session_iflush_buffer(comm::Session& session, p2p::Request*& request) {
-  own_pool(session.buffer_);
   return start(std::make_unique<Flush>(session.buffer_), request);
 }
 

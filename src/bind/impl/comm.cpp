@@ -17,6 +17,11 @@ Status check_inter(const comm::Communicator& comm) {
   return fail(Errc::kComm, "the communicator is an intracommunicator: it has no remote group");
 }
 
+// For constructors without a parent: their errors are the handler's that the new communicator would have had.
+void blame_if_valid(comm::Errhandler& errhandler) {
+  if (comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kCommunicator).ok()) blame_handler(errhandler);
+}
+
 }  // namespace
 
 // --- accessors ---
@@ -117,8 +122,7 @@ Status comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, 
 Status comm_create_from_group(comm::Group& group, const char* stringtag, comm::Info* info, comm::Errhandler& errhandler,
                               Ref<comm::Communicator>& newcomm) {
   const Status status = comm::create_from_group(group, stringtag, info, errhandler, &newcomm);
-  if (!status.ok() && comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kCommunicator).ok())
-    blame_handler(errhandler);
+  if (!status.ok()) blame_if_valid(errhandler);
   return status;
 }
 
@@ -136,11 +140,13 @@ Status intercomm_create(comm::Communicator& local_comm, int local_leader, comm::
   return comm::intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, &newintercomm);
 }
 
-Status intercomm_create_from_groups(comm::Group& local_group, int local_leader, comm::Group& remote_group,
+Status intercomm_create_from_groups(comm::Group& local_group, int local_leader, comm::Group* remote_group,
                                     int remote_leader, const char* stringtag, comm::Info* info,
                                     comm::Errhandler& errhandler, Ref<comm::Communicator>& newintercomm) {
-  return comm::intercomm_create_from_groups(local_group, local_leader, &remote_group, remote_leader, stringtag, info,
-                                            errhandler, &newintercomm);
+  const Status status = comm::intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader,
+                                                           stringtag, info, errhandler, &newintercomm);
+  if (!status.ok()) blame_if_valid(errhandler);
+  return status;
 }
 
 Status intercomm_merge(comm::Communicator& intercomm, bool high, Ref<comm::Communicator>& newintracomm) {

@@ -72,8 +72,8 @@ Status group_range_excl(comm::Group& group, int n, int (*ranges)[3], Ref<comm::G
   return comm::exclude_ranges(group, n, ranges, &newgroup);
 }
 
-Status group_from_session_pset(comm::Session&, const char* pset_name, Ref<comm::Group>& newgroup) {
-  return comm::pset_group(pset_name, &newgroup);
+Status group_from_session_pset(comm::Session& session, const char* pset_name, Ref<comm::Group>& newgroup) {
+  return comm::pset_group(session, pset_name, &newgroup);
 }
 
 Status group_free(comm::Group& group) {

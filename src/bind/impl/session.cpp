@@ -10,6 +10,7 @@
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"
 #include "bind/runtime.hpp"
+#include "p2p/buffered.hpp"
 
 namespace hr::bind::impl {
 
@@ -58,6 +59,8 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
 }
 
 Status session_finalize(comm::Session& session) {
+  // What its buffer still holds is sent, as at the end of the world model.
+  HR_TRY(session.buffer_->flush());
   release(&session);
   return runtime::release();
 }

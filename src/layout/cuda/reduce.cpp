@@ -65,7 +65,7 @@ constexpr Row pair(Basic type, const Kernel& loc, const Kernel* bits) {
 constexpr Row copied(Basic type, const Kernel& bits) { return {type, &bits}; }
 
 constexpr Row kRows[] = {
-    {Basic::kByte, &kBits1, nullptr, nullptr, nullptr, nullptr, true},
+    copied(Basic::kByte, kBits1),
     integer(Basic::kInt8, kBits1, kI8, kU8, kLogical1),
     integer(Basic::kInt16, kBits2, kI16, kU16, kLogical2),
     integer(Basic::kInt32, kBits4, kI32, kU32, kLogical4),

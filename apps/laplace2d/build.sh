@@ -1,0 +1,51 @@
+#!/bin/sh
+# Builds laplace2d with an MPI's mpifort, once for OpenACC and once for OpenMP: GCC offloads one of them in a program.
+#
+#   apps/laplace2d/build.sh [MPIFORT [DIRECTORY]]       laplace2d-openacc and laplace2d-openmp; mpifort, and here
+#
+# ACC_FLAGS and OMP_FLAGS name the flags of other compilers than GCC:
+#   nvfortran -acc            -mp=gpu
+#   Cray      -hacc           -homp
+#   ifx                       -fiopenmp -fopenmp-targets=spir64
+#   flang                     -fopenmp --offload-arch=...
+# Without such flags the directives are comments, and the program runs on the host. FCFLAGS: all others (-O3).
+#
+# GCC's compiler for NVIDIA's GPUs is used where it is installed (Debian: gcc-12-offload-nvptx); OFFLOAD names its flags,
+# and is empty for none.
+set -eu
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+mpifort=${1:-mpifort}
+output=$(cd -- "${2:-.}" && pwd)
+acc=${ACC_FLAGS--fopenacc}
+omp=${OMP_FLAGS--fopenmp}
+flags=${FCFLAGS--O3}
+
+offload_compiler() {  # of GCC's for NVIDIA's GPUs
+  compiler=$("$mpifort" -showme:command 2>/dev/null || echo gfortran)
+  [ -x "$($compiler -print-prog-name=accel/nvptx-none/mkoffload 2>/dev/null)" ]
+}
+if [ -z "${OFFLOAD+set}" ]; then
+  OFFLOAD=
+  if offload_compiler; then
+    OFFLOAD="-foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80 -foffload-options=nvptx-none=-lgfortran"
+    OFFLOAD="$OFFLOAD -foffload-options=nvptx-none=-lm"
+  elif [ "$acc" = -fopenacc ]; then
+    OFFLOAD=-foffload=disable
+  fi
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd -- "$work"
+# Words of flags are split on purpose. In this order: each uses modules of those before it.
+compile() { part=$1; shift; "$mpifort" $flags "$@" -c "$here/$part.F90" -o "$part.o"; }
+for part in strips progress options variant_mpi; do compile $part; done
+compile variant_openacc $acc $OFFLOAD
+compile variant_openmp
+compile main
+"$mpifort" $flags -o "$output/laplace2d-openacc" ./*.o $acc $OFFLOAD
+compile variant_openacc
+compile variant_openmp $omp $OFFLOAD
+compile main
+"$mpifort" $flags -o "$output/laplace2d-openmp" ./*.o $omp $OFFLOAD

@@ -1,0 +1,34 @@
+// What only the Fortran compiler of the program knows. mpifort builds these functions (src/fortran/sources/) together
+// with the modules and links them into the program; this library refers to them and is linked without them.
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+
+namespace hr::fortran {
+
+inline constexpr int kMaxRank = 15;  // of Fortran 2008 and later
+
+// How the elements of an array section lie in memory. Dimensions of one element are left out.
+struct Shape {
+  void* base;
+  std::ptrdiff_t element_bytes;
+  int rank;
+  std::ptrdiff_t extent[kMaxRank];
+  std::ptrdiff_t stride[kMaxRank];  // bytes
+};
+
+}  // namespace hr::fortran
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// 0: dense, and *shape is untouched; 1: not dense; -1: not dense, and of a higher rank than max_rank.
+int hr_f_describe(const void* descriptor, hr::fortran::Shape* shape, int max_rank);
+int hr_f_logical_size(void);
+int hr_f_is_true(const void* address);
+void hr_f_set_logical(void* address, int number);
+// The addresses of Fortran's MPI_CONVERSION_FN_NULL and MPI_CONVERSION_FN_NULL_C.
+void (*hr_f_no_conversion(int large))();
+}
+#pragma GCC visibility pop

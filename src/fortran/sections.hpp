@@ -1,0 +1,81 @@
+// Choice buffers that are passed by descriptor (docs/adr/0021-fortran.md).
+//
+// A dense array is its address. Any other section stands for the array that its elements would make one after the
+// other (MPI 5.0 section 19.1.12); it is described to MPI as a derived datatype, so that nothing is copied, or, where
+// no datatype can say it (reductions, blocks of a section whose elements are not at equal distances), copied to a dense
+// array: back when the call ends, or when its request completes in a call from Fortran.
+// Threads: a Section belongs to one call; what outlives it has a lock.
+#pragma once
+
+#include "fortran/compiler.hpp"
+#include "fortran/sentinels.hpp"
+#include "mpi.h"
+
+namespace hr::fortran {
+
+class Section {
+ public:
+  explicit Section(const void* descriptor) noexcept {
+    void* base = nullptr;
+    __builtin_memcpy(&base, descriptor, sizeof(base));  // the first member, whoever made it (Fortran 2018, 18.5.3)
+    address_ = address(base);
+    if (hr_f_describe(descriptor, &shape_, kMaxRank) != 0) [[unlikely]]
+      dense_ = false;
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+  ~Section() {
+    if (!dense_) [[unlikely]]
+      release();
+  }
+
+  [[nodiscard]] void* data() const noexcept { return address_; }
+  [[nodiscard]] bool dense() const noexcept { return dense_; }
+
+  // One message of *count elements of *type: both are replaced. Returns an error code, as the next three do.
+  template <class Count>
+  int message(Count* count, MPI_Datatype* type) {
+    MPI_Count wide = *count;
+    const int code = describe_message(&wide, type);
+    *count = static_cast<Count>(wide);
+    return code;
+  }
+  // Any number of elements of *type, at any place: *type is replaced. Copies where no datatype can say that.
+  int elements(MPI_Datatype* type);
+  // The datatype must stay what it is: copies.
+  int copy();
+  // The call takes no datatype: the memory must be dense.
+  int storage();
+
+  // After the call: copies back what was received.
+  void end();
+  // After a call with a request: the copy lives on until the request completes.
+  void defer(MPI_Request request, bool received);
+  [[nodiscard]] bool copied() const noexcept { return copy_ != nullptr; }
+
+ private:
+  int describe_message(MPI_Count* count, MPI_Datatype* type);
+  void release() noexcept;
+
+  void* address_ = nullptr;
+  bool dense_ = true;
+  void* copy_ = nullptr;
+  Shape shape_;
+};
+
+// A call that cannot wait for the end of a copy (one-sided, persistent): an error code, after the error handler.
+int no_copies(const char* function);
+
+// Requests whose buffers were copied. Each call that completes requests tells which.
+extern int deferred_copies;
+void finish(MPI_Request request);
+// The program gives the request up while it may run: the copy stays as long as the process.
+void abandon(MPI_Request request);
+
+// The requests of one call, before and after it.
+inline void finish_if_completed(MPI_Request before, MPI_Request after) {
+  if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) != 0 && before != after) [[unlikely]]
+    finish(before);
+}
+
+}  // namespace hr::fortran

@@ -1,0 +1,60 @@
+// Tells MPI what the program's Fortran is like (MPI 5.0 section 20.5): what .TRUE. and .FALSE. are, and how large the
+// types are. An MPI that was told before is left as it is.
+//
+// Headrace takes it before it is initialised, so that a main program in C need not know; other MPIs with the standard
+// ABI may be asked only after that, and are told when Fortran initialises them.
+#include "fortran/start.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "fortran/compiler.hpp"
+#include "mpi.h"
+
+namespace hr::fortran {
+namespace {
+
+void tell_logicals() {
+  alignas(16) unsigned char yes[16] = {};
+  alignas(16) unsigned char no[16] = {};
+  const int size = hr_f_logical_size();
+  int known = 0;
+  if (PMPI_Abi_get_fortran_booleans(size, yes, no, &known) != MPI_SUCCESS || known != 0) return;
+  hr_f_set_logical(yes, 1);
+  hr_f_set_logical(no, 0);
+  PMPI_Abi_set_fortran_booleans(size, yes, no);
+}
+
+void tell_sizes() {
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Abi_get_fortran_info(&info) != MPI_SUCCESS) return;
+  if (info == MPI_INFO_NULL) {
+    if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
+    PMPI_Info_set(info, "mpi_logical_size", std::to_string(hr_f_logical_size()).c_str());
+    PMPI_Info_set(info, "mpi_integer_size", "4");
+    PMPI_Info_set(info, "mpi_real_size", "4");
+    PMPI_Info_set(info, "mpi_double_precision_size", "8");
+    PMPI_Abi_set_fortran_info(info);
+  }
+  PMPI_Info_free(&info);
+}
+
+__attribute__((constructor)) void at_load() {
+  static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  if (PMPI_Get_library_version(version, &length) == MPI_SUCCESS && std::strncmp(version, "Headrace", 8) == 0) {
+    tell_what_fortran_is();
+  }
+}
+
+}  // namespace
+
+void tell_what_fortran_is() {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  tell_logicals();
+  tell_sizes();
+}
+
+}  // namespace hr::fortran

@@ -1,0 +1,161 @@
+// The program's functions that the library calls: what they are given is translated to MPICH's ABI, what they answer
+// back to the standard's.
+//
+// The standard hands most of them a pointer of the program's ("extra state"): there one function of ours serves all,
+// and a record behind that pointer says whom to call. Operations and error handlers get no such pointer. For these
+// there are kFunctions functions of ours of each kind, and each function of the program's is given one, for ever: an
+// operation may still run when it has been freed.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "mpich/statuses.hpp"
+
+extern "C" {
+// MPICH's MPI_DUP_FN and its like are this function.
+__attribute__((visibility("default"))) int MPIR_Dup_fn(int object, int keyval, void* extra_state, void* value_in,
+                                                       void* value_out, int* flag);
+}
+
+namespace hr::mpich {
+
+inline constexpr std::size_t kFunctions = 512;
+
+// --- Without a pointer of the program's ---
+
+struct UserFunctionCalls {
+  using Theirs = UserFunction;
+  using Ours = MPI_User_function;
+  template <std::size_t>
+  struct One;
+};
+struct UserFunctionCCalls {
+  using Theirs = UserFunctionC;
+  using Ours = MPI_User_function_c;
+  template <std::size_t>
+  struct One;
+};
+struct CommErrhandlerFunctionCalls {
+  using Theirs = CommErrhandlerFunction;
+  using Ours = MPI_Comm_errhandler_function;
+  template <std::size_t>
+  struct One;
+};
+struct SessionErrhandlerFunctionCalls {
+  using Theirs = SessionErrhandlerFunction;
+  using Ours = MPI_Session_errhandler_function;
+  template <std::size_t>
+  struct One;
+};
+struct WinErrhandlerFunctionCalls {
+  using Theirs = WinErrhandlerFunction;
+  using Ours = MPI_Win_errhandler_function;
+  template <std::size_t>
+  struct One;
+};
+struct FileErrhandlerFunctionCalls {
+  using Theirs = FileErrhandlerFunction;
+  using Ours = MPI_File_errhandler_function;
+  template <std::size_t>
+  struct One;
+};
+
+template <class Calls>
+class Pool {
+ public:
+  // Ours for the program's; null when all are taken, and for null.
+  static typename Calls::Ours* of(typename Calls::Theirs* function);
+  static typename Calls::Theirs* at(std::size_t index) noexcept {
+    return functions_[index].load(std::memory_order_relaxed);
+  }
+
+ private:
+  inline static std::atomic<typename Calls::Theirs*> functions_[kFunctions];
+};
+
+// Says so, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, returns the code.
+int too_many_functions(const char* caller);
+
+// --- With one ---
+
+// What a keyval of the program's calls. Kept for ever, once for each combination: attributes outlive their keyval.
+template <class Copy, class Delete>
+struct AttributeRecord {
+  Copy* copy;
+  Delete* remove;
+  void* state;
+};
+
+// Types of one kind of attribute: MPICH's functions, the standard's, the kind of object.
+struct CommAttributeTypes {
+  using Copy = CommCopyAttrFunction;
+  using Delete = CommDeleteAttrFunction;
+  using OurCopy = MPI_Comm_copy_attr_function;
+  using OurDelete = MPI_Comm_delete_attr_function;
+  static constexpr Kind kKind = Kind::kComm;
+};
+struct TypeAttributeTypes {
+  using Copy = TypeCopyAttrFunction;
+  using Delete = TypeDeleteAttrFunction;
+  using OurCopy = MPI_Type_copy_attr_function;
+  using OurDelete = MPI_Type_delete_attr_function;
+  static constexpr Kind kKind = Kind::kDatatype;
+};
+struct WinAttributeTypes {
+  using Copy = WinCopyAttrFunction;
+  using Delete = WinDeleteAttrFunction;
+  using OurCopy = MPI_Win_copy_attr_function;
+  using OurDelete = MPI_Win_delete_attr_function;
+  static constexpr Kind kKind = Kind::kWin;
+};
+
+template <class Types>
+class Attributes {
+ public:
+  using Record = AttributeRecord<typename Types::Copy, typename Types::Delete>;
+
+  Attributes(typename Types::Copy* copy, typename Types::Delete* remove, void* state);
+  typename Types::OurCopy* function0() const noexcept { return copy_; }
+  typename Types::OurDelete* function1() const noexcept { return remove_; }
+  void* state() const noexcept { return state_; }
+  void finish(int /*code*/) const noexcept {}
+
+ private:
+  typename Types::OurCopy* copy_ = nullptr;
+  typename Types::OurDelete* remove_ = nullptr;
+  void* state_;
+};
+
+using CommAttributes = Attributes<CommAttributeTypes>;
+using TypeAttributes = Attributes<TypeAttributeTypes>;
+using WinAttributes = Attributes<WinAttributeTypes>;
+
+// A generalized request's. The record lives until the program's free function has been called.
+class GeneralizedRequest {
+ public:
+  GeneralizedRequest(GrequestQueryFunction* query, GrequestFreeFunction* free, GrequestCancelFunction* cancel,
+                     void* state);
+  MPI_Grequest_query_function* function0() const noexcept;
+  MPI_Grequest_free_function* function1() const noexcept;
+  MPI_Grequest_cancel_function* function2() const noexcept;
+  void* state() const noexcept { return record_; }
+  void finish(int code) noexcept;
+
+  struct Record {
+    GrequestQueryFunction* query;
+    GrequestFreeFunction* free;
+    GrequestCancelFunction* cancel;
+    void* state;
+  };
+
+ private:
+  Record* record_;
+};
+
+}  // namespace hr::mpich

@@ -1,0 +1,26 @@
+#include "mpich/conversions.hpp"
+
+namespace hr::mpich {
+namespace {
+
+constexpr int kClassMask = 0xffff;
+
+}  // namespace
+
+int ErrorCode::other_out(int code) noexcept {
+  if (code < 0) return ~code;
+  const int error_class = code & kClassMask;
+  if (error_class == MPI_ERR_LASTCODE) return value::kErrLastcode;
+  if (error_class > MPI_ERR_LASTCODE) return code | kAdded;
+  return (code & ~kClassMask) | ErrorClass::out(error_class);
+}
+
+int ErrorCode::other_in(int code) noexcept {
+  if (code < 0) return ~code;
+  if (code == value::kErrLastcode) return MPI_ERR_LASTCODE;
+  if ((code & kAdded) != 0) return code & ~kAdded;
+  const int error_class = ErrorClass::in(code & kClassMask);
+  return error_class == kNoValue ? ~code : (code & ~kClassMask) | error_class;
+}
+
+}  // namespace hr::mpich

@@ -1,0 +1,28 @@
+// What every function that a program built for MPICH calls is made with.
+//
+// The program's MPI_Send and libmpi_abi.so.1's have one name and different arguments. So a function here has a name of
+// its own in C++ and MPICH's name for the linker, and the standard library's functions are called by address.
+#pragma once
+
+#include "mpi.h"
+#include "mpich/standard.hpp"
+
+namespace hr::mpich {
+
+// Filled when this library is loaded (load.cpp), constant from then on.
+extern Standard standard;
+
+}  // namespace hr::mpich
+
+#define HR_EXPORT __attribute__((visibility("default")))
+// The function PMPI_X: HR_ENTRY(MPI_X, int entry_MPI_X(...)) { body }
+#define HR_ENTRY(name, ...)                            \
+  extern "C" HR_EXPORT __VA_ARGS__ __asm__("P" #name); \
+  extern "C" __VA_ARGS__
+// MPI_X, which a tool may replace.
+#define HR_ALIAS(name, target) \
+  extern "C" HR_EXPORT decltype(entry_##target) alias_##name __asm__(#name) __attribute__((weak, alias("P" #target)))
+// Both names of a function that is another one today.
+#define HR_ALIAS_BOTH(name, target) \
+  HR_ALIAS(name, target);           \
+  extern "C" HR_EXPORT decltype(entry_##target) alias_P##name __asm__("P" #name) __attribute__((alias("P" #target)))
