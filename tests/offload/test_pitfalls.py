@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import time
 import unittest
@@ -54,6 +55,17 @@ class Pitfalls(unittest.TestCase):
         self.wrong("host_copy_omp", HOST_COPY)
         self.silent("host_copy_omp_right")
         self.silent("host_copy_omp_staged")
+
+    @unittest.skipUnless(shutil.which("gfortran"), "no gfortran")
+    def test_host_copy_fortran(self) -> None:
+        folder = Path(os.environ["HR_OFFLOAD"])
+        cache = folder.parent / "fortran-cache"  # as the tests of Fortran have it
+        for variant in ("wrong", "right"):
+            command = [folder.parent / "bin/mpifort", "-cpp", "-D" + variant.upper(), "-fopenacc",
+                       Path(__file__).with_name("host_copy.f90"), "-o", folder / f"offload_host_copy_f_{variant}"]
+            subprocess.run(command, env={**os.environ, "HEADRACE_FORTRAN_CACHE": str(cache)}, check=True, timeout=120)
+        self.wrong("host_copy_f", HOST_COPY)
+        self.silent("host_copy_f_right")
 
     def test_other_device(self) -> None:
         self.wrong("other_device", OTHER_DEVICE)
