@@ -94,12 +94,26 @@ class Writer:
         name = function.form(self.large)
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
         if not function.any_time:
-            self.emit("if (!ready) [[unlikely]] not_ready(kCall.function);")
+            addresses = ", ".join(filter(None, map(self.address, function.parameters_of(self.large))))
+            self.emit(f"if (!ready) [[unlikely]] if (const int code_ = enter_watched(kCall, {{{addresses}}}); code_ != 0)"
+                      " return code_;")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
         for parameter in self.in_checking_order():
             self.visit(parameter)
         self.call()
         return f'extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
+
+    def address(self, parameter: Parameter) -> str | None:
+        """A parameter that is an address, as enter_watched() is told of it."""
+        role = parameter.kind.role
+        if role == "buffer" and not parameter.is_array:
+            use = "kWritten" if parameter.is_out else "kRead"
+        elif role == "status" or (role in ("integer", "handle", "request", "message")
+                                  and (parameter.is_array or parameter.is_out)):
+            use = "kForHost"
+        else:
+            return None
+        return f'{{"{parameter.name}", {parameter.name}, Argument::Use::{use}}}'
 
     def in_checking_order(self) -> list[Parameter]:
         """First what says where errors are raised and who the members are, then roots, which others depend on."""

@@ -17,6 +17,7 @@
 #include "bind/raise.hpp"
 #include "bind/runtime.hpp"
 #include "bind/test_guard.hpp"
+#include "bind/watched.hpp"
 
 namespace hr::bind {
 

@@ -10,6 +10,7 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "bind/crash.hpp"
+#include "bind/device_check.hpp"
 #include "bind/handles.hpp"
 #include "boot/boot.hpp"
 #include "coll/select/tuning.hpp"
@@ -28,6 +29,7 @@ enum class World { kBefore, kInside, kAfter };
 
 int uses = 0;  // the world model and every session
 bool layers_up = false;
+bool watched = false;  // entry points go through enter_watched()
 World world = World::kBefore;
 int level = MPI_THREAD_SINGLE;
 pthread_t main_thread;
@@ -50,6 +52,7 @@ Status bring_up() {
   mem::init();
   HR_TRY(boot::init());
   log::set_identity(boot::identity().rank, boot::identity().size);
+  watched = device_check::begin();
   coll::tuning::share();  // before p2p's exchange
   HR_TRY(p2p::init());
   HR_TRY(comm::init());
@@ -86,7 +89,7 @@ Status add_use() {
   }
   if (uses++ == 0) {
     fill_tables();
-    ready = true;
+    ready = !watched;
   }
   return kOk;
 }
@@ -137,6 +140,7 @@ Status finalize_world() {
   return uses == 0 ? take_down() : kOk;
 }
 
+bool in_use() noexcept { return uses > 0; }
 bool world_initialized() noexcept { return world != World::kBefore; }
 bool world_finalized() noexcept { return world == World::kAfter; }
 int thread_level() noexcept { return level; }
@@ -151,6 +155,13 @@ void enable_threads() noexcept {
 }
 
 }  // namespace runtime
+
+int enter_watched(const Call& call, std::initializer_list<Argument> arguments) {
+  if (!runtime::in_use()) not_ready(call.function);
+  const LibraryGuard guard;
+  const Status status = device_check::look_at(call.function, arguments);
+  return status.ok() ? MPI_SUCCESS : raise(call, nullptr, status);
+}
 
 void not_ready(const char* function) {
   log::write(log::Level::kError, "%s was called %s", function,

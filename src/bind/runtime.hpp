@@ -10,7 +10,8 @@
 
 namespace hr::bind {
 
-// True while MPI functions may be called; checked by every entry point.
+// True while MPI functions may be called and nobody looks at each call (bind/watched.hpp); checked by every entry
+// point.
 inline bool ready = false;
 
 namespace runtime {
@@ -23,6 +24,8 @@ Status release();
 Status init_world(int required, int* provided);
 Status finalize_world();
 
+// Whether MPI functions may be called.
+bool in_use() noexcept;
 bool world_initialized() noexcept;
 bool world_finalized() noexcept;
 // MPI_THREAD_*: what MPI_Init_thread granted.

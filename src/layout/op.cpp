@@ -1,10 +1,9 @@
 #include "layout/op.hpp"
 
 #include <array>
-#include <string_view>
 
 #include "base/abi.hpp"
-#include "base/knobs.hpp"
+#include "base/checks.hpp"
 #include "base/log.hpp"
 #include "base/turn.hpp"
 #include "layout/reduce/kernels.hpp"
@@ -81,17 +80,6 @@ const PredefinedOps& predefined_ops() noexcept {
                 name);
   }
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
-}
-
-// Whether the knob `check`, words between commas, names this one.
-bool asked_to_check(std::string_view word) {
-  for (std::string_view rest = knobs().check; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    if (rest.substr(0, comma) == word) return true;
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  return false;
 }
 
 // Types whose operations are not in the standard (section 6.9.2), but in other libraries, and programs count on them.

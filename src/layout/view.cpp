@@ -71,8 +71,10 @@ Status detail::complete_view(bool overflow, View* view) {
   std::size_t bytes = 0;
   span_of(*view, &first, &bytes);
   HR_TRY(mem::classify(data, &view->where, first == data ? bytes : 0));
-  if (!view->where.is_device()) return kOk;
-  return mem::check_range(first, bytes, view->where);
+  if (view->where.is_device()) HR_TRY(mem::check_range(first, bytes, view->where));
+  if (view_watcher != nullptr) [[unlikely]]
+    view_watcher(*view);
+  return kOk;
 }
 
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to) {

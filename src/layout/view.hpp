@@ -57,6 +57,10 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
+// Called for every view with data, when it is complete; null: nobody. Needs mem::look_at_every_buffer(). Owner: whoever
+// sets it, in bind/. Threads: library lock.
+inline void (*view_watcher)(const View& view) = nullptr;
+
 // The same for the most frequent case: some host memory in one run, where there is no device memory. False:
 // make_view().
 inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,

@@ -50,6 +50,9 @@ inline Status classify(const void* address, Location* location, std::size_t byte
   return detail::classify_slow(address, bytes, location);
 }
 
+// From now on every buffer is classified, as if a driver had been found: for checks. After init().
+inline void look_at_every_buffer() noexcept { detail::maybe_cuda = true; }
+
 // False where nothing can be device memory: no driver was found.
 inline bool maybe_device() noexcept { return detail::maybe_cuda; }
 

@@ -25,6 +25,13 @@ p2p::BufferPool& own_pool(std::shared_ptr<p2p::BufferPool>& slot) {
 Status attach(p2p::BufferPool& pool, void* buffer, Count size) {
   if (size < 0)
     return fail(Errc::kArg, "size is %lld, a buffer cannot have less than 0 bytes", static_cast<long long>(size));
+  mem::Location where;
+  if (buffer != MPI_BUFFER_AUTOMATIC) HR_TRY(mem::classify(buffer, &where));
+  if (where.is_device()) {
+    return fail(Errc::kBuffer,
+                "the buffer %p is memory of device %d; buffered sends copy with the CPU: attach host memory", buffer,
+                static_cast<int>(where.device));
+  }
   return pool.attach(buffer, size, buffer == MPI_BUFFER_AUTOMATIC);
 }
 

@@ -159,7 +159,7 @@ int t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (handle == MPI_T_CVAR_HANDLE_NULL) return MPI_T_ERR_INVALID_HANDLE;
   if (buf == nullptr) return MPI_T_ERR_INVALID;
-  if (ready) return MPI_T_ERR_CVAR_SET_NOT_NOW;
+  if (runtime::in_use()) return MPI_T_ERR_CVAR_SET_NOT_NOW;
   const KnobRecord& record = knob_records()[handle->knob];
   return set_knob(record.name, text_in(record.type, buf)) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }

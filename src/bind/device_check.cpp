@@ -1,0 +1,217 @@
+#include "bind/device_check.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/checks.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "boot/node_flag.hpp"
+#include "layout/view.hpp"
+#include "mem/cuda/program_state.hpp"
+#include "mem/mem.hpp"
+#include "mem/present_table.hpp"
+
+namespace hr::bind::device_check {
+namespace {
+
+enum class Pitfall : std::uint8_t { kHostCopy, kOtherDevice, kBusyQueue };
+
+// The call that this thread is in, or was in last.
+struct CurrentCall {
+  const char* function = nullptr;
+  std::vector<Argument> arguments;
+};
+thread_local CurrentCall current;
+
+// A mistake is told once for each function.
+bool first_time(Pitfall pitfall) {
+  static std::set<std::pair<Pitfall, std::string>> told;
+  return told.emplace(pitfall, current.function).second;
+}
+
+// Views of buffers that the call was given; null for others (blocks further on, staging memory of ours).
+const Argument* argument_of(const layout::View& view) {
+  const auto found = std::ranges::find_if(current.arguments, [&](const Argument& argument) {
+    return argument.use != Argument::Use::kForHost && argument.address == view.address;
+  });
+  return found == current.arguments.end() ? nullptr : &*found;
+}
+
+// Persistent operations name a buffer long before they use it.
+bool only_names_buffers() {
+  const std::string_view function(current.function);
+  return function.ends_with("_init") || function.ends_with("_init_c");
+}
+
+int ranks_of_node() {
+  const boot::Identity& own = boot::identity();
+  if (own.node_of_rank.empty()) return 1;
+  const int node = own.node_of_rank[static_cast<std::size_t>(own.rank)];
+  return static_cast<int>(std::ranges::count(own.node_of_rank, node));
+}
+
+// --- before the first call: MPI_Init after the first use of a device ---
+
+void look_at_start() {
+  const int device = mem::cuda::first_device_in_use();
+  if (device < 0) return;
+  log::write(
+      log::Level::kError,
+      "check device: MPI_Init: the program has used CUDA device %d before; a rank does not know its place on the "
+      "node then, and all take the same device. Call MPI_Init before the first offload region or CUDA call, then "
+      "choose the device by the rank on the node (docs/offload.md)",
+      device);
+}
+
+// --- all ranks of a node on device 0 ---
+
+// Every rank puts up a flag at its first message from or to device 0; who sees all flags tells, if nobody has.
+void look_at_default_device(const layout::View& view) {
+  static bool looked = false;
+  const int devices = mem::cuda::devices_seen();
+  if (looked || view.where.device != 0 || devices < 2) return;
+  looked = true;
+  const boot::Identity& own = boot::identity();
+  const int ranks = ranks_of_node();
+  const auto flag_of = [](int rank) { return "device0-" + std::to_string(rank); };
+  if (ranks < 2 || !boot::raise_flag(flag_of(own.rank))) return;
+  for (int rank = 0; rank < own.size; ++rank) {
+    const bool here =
+        own.node_of_rank[static_cast<std::size_t>(rank)] == own.node_of_rank[static_cast<std::size_t>(own.rank)];
+    if (here && !boot::flag_is_up(flag_of(rank))) return;
+  }
+  if (!boot::raise_flag("device0-told-" + std::to_string(own.node_of_rank[static_cast<std::size_t>(own.rank)]))) return;
+  log::write(log::Level::kError,
+             "check device: %s: all %d ranks of this node use device 0 of %d; choose one by the rank on the node "
+             "(MPI_Comm_split_type, MPI_COMM_TYPE_SHARED): cudaSetDevice, acc_set_device_num or "
+             "omp_set_default_device of that rank modulo the number of devices",
+             current.function, ranks, devices);
+}
+
+// --- a context of another device ---
+
+void look_at_context(const layout::View& view, const Argument& argument) {
+  const int device = mem::cuda::current_device();
+  if (device < 0 || view.where.device < 0 || device == view.where.device || !first_time(Pitfall::kOtherDevice)) return;
+  log::write(log::Level::kError,
+             "check device: %s: %s (%p) is memory of device %d, but device %d is current; what the program starts now "
+             "is not ordered with this message. Make the buffer's device current first (cudaSetDevice, "
+             "acc_set_device_num, omp_set_default_device)",
+             current.function, argument.name, argument.address, static_cast<int>(view.where.device), device);
+}
+
+// --- a queue that nobody has waited for ---
+
+void look_at_queues(const Argument& argument, int device) {
+  if (!mem::openacc_queue_is_busy() || !first_time(Pitfall::kBusyQueue)) return;
+  log::write(log::Level::kError,
+             "check device: %s: an OpenACC queue has work that is not done while %s (%p) of device %d is handed over; "
+             "MPI does not wait for queues. Unless that work leaves the buffer alone, wait for it first (acc wait, "
+             "acc_wait_all)",
+             current.function, argument.name, argument.address, device);
+}
+
+// --- a host buffer whose device copy is meant ---
+
+enum class Contents : std::uint8_t { kEqual, kDiffering, kUnknown };
+
+// What would be sent from the host against what would be sent from the device.
+Contents compare(const layout::View& host, const void* first, const mem::DeviceCopy& copy) {
+  if (copy.address == nullptr) return Contents::kUnknown;
+  layout::View device = host;
+  device.address = reinterpret_cast<std::byte*>(
+      reinterpret_cast<std::uintptr_t>(host.address) +
+      (reinterpret_cast<std::uintptr_t>(copy.address) - reinterpret_cast<std::uintptr_t>(first)));
+  if (!mem::classify(device.data(), &device.where).ok() || !device.where.is_device()) return Contents::kUnknown;
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const std::unique_ptr<std::byte[]> pieces(new (std::nothrow) std::byte[2 * kPiece]);
+  if (pieces == nullptr) return Contents::kUnknown;
+  for (std::size_t done = 0; done < host.packed; done += kPiece) {
+    const std::size_t bytes = std::min(kPiece, host.packed - done);
+    if (!layout::pack(host, done, bytes, pieces.get()).ok()) return Contents::kUnknown;
+    if (!layout::pack(device, done, bytes, pieces.get() + kPiece).ok()) return Contents::kUnknown;
+    if (std::memcmp(pieces.get(), pieces.get() + kPiece, bytes) != 0) return Contents::kDiffering;
+  }
+  return Contents::kEqual;
+}
+
+void look_at_host_buffer(const layout::View& view, const Argument& argument) {
+  if (argument.use != Argument::Use::kRead || view.where.managed) return;
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+  layout::span_of(view, &first, &bytes);
+  mem::DeviceCopy copy;
+  if (!mem::find_device_copy(first, bytes, &copy)) return;
+  look_at_queues(argument, copy.device);
+  const Contents contents = compare(view, first, copy);
+  static_cast<void>(take_detail());
+  if (contents == Contents::kEqual || !first_time(Pitfall::kHostCopy)) return;
+  log::write(log::Level::kError,
+             "check device: %s: %s (%p) is host memory with a copy on device %d, %s. Pass the copy (OpenACC: host_data "
+             "use_device, OpenMP: target data use_device_addr), or bring the host's up to date first (acc update self, "
+             "target update from)",
+             current.function, argument.name, argument.address, copy.device,
+             contents == Contents::kDiffering ? "which holds other data" : "which may hold other data");
+}
+
+// Every view with data comes here.
+void look_at_view(const layout::View& view) {
+  static thread_local bool looking = false;  // the check makes views, too
+  if (looking || current.function == nullptr) return;
+  const Argument* const argument = argument_of(view);
+  if (argument == nullptr) return;
+  looking = true;
+  if (view.where.is_device()) {
+    look_at_default_device(view);
+    look_at_context(view, *argument);
+    if (!only_names_buffers()) look_at_queues(*argument, view.where.device);
+  } else if (!only_names_buffers()) {
+    look_at_host_buffer(view, *argument);
+  }
+  looking = false;
+}
+
+}  // namespace
+
+bool begin() {
+  if (const std::string unknown = unknown_check(); !unknown.empty()) {
+    log::write(log::Level::kError, "HEADRACE_CHECK has no check \"%s\"; it knows device, types and full",
+               unknown.c_str());
+  }
+  if (!asked_to_check("device")) return false;
+  look_at_start();
+  mem::look_at_every_buffer();
+  layout::view_watcher = &look_at_view;
+  return true;
+}
+
+Status look_at(const char* function, std::initializer_list<Argument> arguments) {
+  current.function = function;
+  current.arguments.assign(arguments);
+  for (const Argument& argument : arguments) {
+    if (argument.use != Argument::Use::kForHost || reinterpret_cast<std::uintptr_t>(argument.address) < 4096) continue;
+    mem::Location where;
+    if (!mem::classify(argument.address, &where).ok()) {
+      static_cast<void>(take_detail());
+      continue;
+    }
+    if (!where.is_device() || where.managed) continue;
+    return fail(
+        Errc::kArg,
+        "%s is %p, memory of device %d, where the CPU looks for it; pass host memory (an array inside host_data "
+        "use_device or use_device_addr is the device's)",
+        argument.name, argument.address, static_cast<int>(where.device));
+  }
+  return kOk;
+}
+
+}  // namespace hr::bind::device_check

@@ -1,0 +1,22 @@
+// Device check: looks at run time for the mistakes with device memory, contexts and directives that docs/offload.md
+// lists (HEADRACE_CHECK=device), and says each once for each function.
+//
+// Notes, not errors, unless the CPU is about to touch device memory, which is an error of the call. What a note says
+// stands in device_check.cpp. Threads: library lock; every thread has a call of its own.
+#pragma once
+
+#include <initializer_list>
+
+#include "base/status.hpp"
+#include "bind/watched.hpp"
+
+namespace hr::bind::device_check {
+
+// Once, before the library itself uses a device: looks at what the program has done so far. True: the knob asks for the
+// check, and calls are to be watched from now on.
+bool begin();
+
+// A call begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not.
+Status look_at(const char* function, std::initializer_list<Argument> arguments);
+
+}  // namespace hr::bind::device_check

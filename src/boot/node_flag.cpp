@@ -1,0 +1,54 @@
+#include "boot/node_flag.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "boot/boot.hpp"
+
+namespace hr::boot {
+namespace {
+
+struct Name {
+  sockaddr_un address{};
+  socklen_t bytes = 0;
+};
+
+Name name_of(std::string_view flag) {
+  const std::string text = "headrace-" + identity().job_id + "-" + std::string(flag);
+  Name name;
+  name.address.sun_family = AF_UNIX;
+  // A zero byte in front makes the name abstract. Of a long one the end tells flags apart.
+  const std::size_t length = std::min(text.size(), sizeof name.address.sun_path - 1);
+  std::copy(text.end() - static_cast<std::ptrdiff_t>(length), text.end(), name.address.sun_path + 1);
+  name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  return name;
+}
+
+int open_socket() { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
+
+}  // namespace
+
+bool raise_flag(std::string_view name) {
+  const Name own = name_of(name);
+  const int flag = open_socket();
+  if (flag < 0) return false;
+  if (::bind(flag, reinterpret_cast<const sockaddr*>(&own.address), own.bytes) == 0) return true;  // stays open
+  ::close(flag);
+  return false;
+}
+
+bool flag_is_up(std::string_view name) {
+  const Name wanted = name_of(name);
+  const int asking = open_socket();
+  if (asking < 0) return false;
+  const bool up = ::connect(asking, reinterpret_cast<const sockaddr*>(&wanted.address), wanted.bytes) == 0;
+  ::close(asking);
+  return up;
+}
+
+}  // namespace hr::boot
