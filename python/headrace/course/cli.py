@@ -68,7 +68,7 @@ def study(args: argparse.Namespace, default_build: Path | None) -> int:
     if args.device == "cuda" and missing:
         raise Failed(f"--device cuda: {missing}")
     here = args.device != "host" and not missing
-    lesson = Lesson(chapter, programs, here, args.quick, args.runs, args.timeout)
+    lesson = Lesson(chapter, programs, here, missing, args.quick, args.runs, args.timeout)
     lesson.run()
     parts = [show.heading(lesson), show.table(lesson), show.bars(lesson), _picture(lesson, args), show.exercises(lesson)]
     print("\n\n".join(filter(None, parts)))

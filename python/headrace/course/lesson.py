@@ -52,6 +52,7 @@ class Lesson:
     chapter: Chapter
     programs: Programs
     on_gpu: bool
+    why_no_gpu: str = ""  # where one was looked for
     quick: bool = False
     runs: int = 3
     timeout: int = 300

@@ -33,6 +33,8 @@ def heading(lesson: Lesson) -> str:
     if not lesson.on_gpu:
         lines.append("No GPU is used. What MPI gets is host memory here; the published figures are of GPUs, but where it "
                      "says otherwise.")
+    if lesson.why_no_gpu:
+        lines += textwrap.wrap(f"Why no GPU: {lesson.why_no_gpu}", 100)
     if gpus := list(dict.fromkeys(row.step.name for row in lesson.rows if row.note == NEEDS_GPU)):
         lines.append(f"{' and '.join(gpus)}: for a GPU only, so that there are only the published figures.")
     most, cores = max(row.step.ranks for row in lesson.rows), len(os.sched_getaffinity(0))
