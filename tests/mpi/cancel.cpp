@@ -134,6 +134,28 @@ void persistent_send() {
   CHECK_OK(MPI_Request_free(&request));
 }
 
+// Programs ask right after MPI_Cancel whether a send to themselves was cancelled, and receive it if not (mpi4py's tests
+// do).
+void send_to_oneself() {
+  int rank = -1;
+  CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  for (int round = 0; round < 20; ++round) {
+    int value = round, received = -1, done = 0, cancelled = 0;
+    MPI_Request request;
+    MPI_Status status;
+    CHECK_OK(MPI_Issend(&value, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &request));
+    if (round % 2 == 0) CHECK_OK(MPI_Probe(rank, 5, MPI_COMM_WORLD, &status));
+    CHECK_OK(MPI_Cancel(&request));
+    CHECK_OK(MPI_Request_get_status(request, &done, &status));
+    CHECK(done != 0);
+    CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
+    CHECK_EQ(cancelled, 1);
+    CHECK_OK(MPI_Wait(&request, &status));
+    CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, rank, 5, &received, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &status));
+    CHECK_EQ(received, round);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,6 +167,7 @@ int main(int argc, char** argv) {
   sends_that_meet_receives();
   probed_send();
   persistent_send();
+  send_to_oneself();
   for (int round = 0; round < 200; ++round) {
     int cancelled_value = -1, value = -1;
     MPI_Request request;
