@@ -1,13 +1,13 @@
 #include "layout/cuda/chunk_copy.hpp"
 
 #include "base/knobs.hpp"
+#include "layout/cuda/attended.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/two_rows.hpp"
 
 namespace hr::layout::cuda {
 namespace {
 
-using mem::cuda::Attendant;
 using mem::cuda::Context;
 using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
@@ -117,26 +117,13 @@ Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, c
   });
 }
 
-Status ChunkCopy::poll_attendant(bool* done) {
-  Attendant::Answer answer = Attendant::Answer::kUnderWay;
-  HR_TRY(attended_.poll(&answer));
-  *done = answer == Attendant::Answer::kDone;
-  if (answer != Attendant::Answer::kLeft) return kOk;
-  Context* context = nullptr;
-  HR_TRY(attended_.context(&context));
-  Current current(*context);
-  HR_TRY(current.status());
-  return move_run(*context, attended_.target(), attended_.source(), attended_.bytes());
-}
-
 Status ChunkCopy::poll(bool* done) {
-  if (attended_.active()) {
-    const Status status = poll_attendant(done);
-    if (!status.ok()) *done = true;
-    if (*done) unpin();
-    return status;
-  }
-  const Status status = ticket_.poll("a staged copy", done);
+  const Status status = attended_.active() ? poll_attended(attended_, done,
+                                                           [&](Context& context) {
+                                                             return move_run(context, attended_.target(),
+                                                                             attended_.source(), attended_.bytes());
+                                                           })
+                                           : ticket_.poll("a staged copy", done);
   if (*done) unpin();
   return status;
 }

@@ -52,7 +52,6 @@ class ChunkCopy {
               mem::cuda::DeviceAddress chunk, In in, int process);
   Status move_run(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
                   std::size_t bytes);
-  Status poll_attendant(bool* done);
   void unpin() noexcept;
 
   mem::cuda::Ticket ticket_;

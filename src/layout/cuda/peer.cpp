@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "layout/cuda/attended.hpp"
 #include "layout/cuda/peer_side.hpp"
 #include "layout/cuda/pitched.hpp"
 
 namespace hr::layout::cuda {
 
-using mem::cuda::Attendant;
 using mem::cuda::Context;
 using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
@@ -119,26 +119,12 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
   return start(*context, to, bytes);
 }
 
-Status PeerCopy::poll_attendant(bool* done) {
-  Attendant::Answer answer = Attendant::Answer::kUnderWay;
-  HR_TRY(attended_.poll(&answer));
-  *done = answer == Attendant::Answer::kDone;
-  if (answer != Attendant::Answer::kLeft) return kOk;
-  Context* context = nullptr;
-  HR_TRY(attended_.context(&context));
-  Current current(*context);
-  HR_TRY(current.status());
-  return start_run(*context, attended_.target(), attended_.bytes());
-}
-
 Status PeerCopy::poll(bool* done) {
-  if (attended_.active()) {
-    const Status status = poll_attendant(done);
-    if (!status.ok()) *done = true;
-    if (*done) unpin();
-    return status;
-  }
-  const Status status = ticket_.poll("a copy from another process", done);
+  const Status status =
+      attended_.active()
+          ? poll_attended(attended_, done,
+                          [&](Context& context) { return start_run(context, attended_.target(), attended_.bytes()); })
+          : ticket_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;
 }

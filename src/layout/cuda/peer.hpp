@@ -61,7 +61,6 @@ class PeerCopy {
   Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
   Status start_run(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
   bool leave_to_attendant(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
-  Status poll_attendant(bool* done);
   void unpin() noexcept;
 
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
