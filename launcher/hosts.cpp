@@ -3,14 +3,14 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include "values.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -19,10 +19,6 @@ std::string own_name() {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   return name;
-}
-
-bool alike(std::string_view one, std::string_view two) {
-  return one.size() == two.size() && ::strncasecmp(one.data(), two.data(), one.size()) == 0;
 }
 
 std::string_view short_of(std::string_view name) { return name.substr(0, name.find('.')); }
@@ -56,10 +52,9 @@ Status check_host(const std::string& where, const std::string& name) {
 
 Status add_slots(const std::string& where, std::string_view text, int* slots) {
   int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > 65536) {
-    return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to 65536, not \"%.*s\"", where.c_str(),
-                static_cast<int>(text.size()), text.data());
+  if (!read_number(text, &number)) {
+    return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),
+                kMostRanks, static_cast<int>(text.size()), text.data());
   }
   *slots += number;
   return kOk;

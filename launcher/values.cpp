@@ -1,5 +1,7 @@
 #include "values.hpp"
 
+#include <strings.h>
+
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -43,24 +45,35 @@ const Turns* find_turns(std::string_view name) {
   return nullptr;
 }
 
-bool read_whole(std::string_view text, int* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // What other launchers allow after a place: ranks may always outnumber cores here.
 bool is_so_anyway(std::string_view modifier) {
   for (const std::string_view each :
        {"overload-allowed", "if-supported", "oversubscribe", "no-oversubscribe", "span"}) {
-    if (modifier.size() != each.size()) continue;
-    bool same = true;
-    for (std::size_t at = 0; at < each.size(); ++at) same = same && (modifier[at] | 0x20) == (each[at] | 0x20);
-    if (same) return true;
+    if (alike(modifier, each)) return true;
   }
   return false;
 }
 
+// The words after the first, which is the place.
+Status check_modifiers(const Given& given, const std::vector<std::string>& words) {
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    if (is_so_anyway(words[at])) continue;
+    return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
+                words[at].c_str());
+  }
+  return kOk;
+}
+
 }  // namespace
+
+bool alike(std::string_view one, std::string_view two) {
+  return one.size() == two.size() && ::strncasecmp(one.data(), two.data(), one.size()) == 0;
+}
+
+bool read_number(std::string_view text, int* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && *value >= 1 && *value <= kMostRanks;
+}
 
 std::vector<std::string> split(std::string_view text, char sign) {
   std::vector<std::string> parts;
@@ -73,7 +86,7 @@ std::vector<std::string> split(std::string_view text, char sign) {
 }
 
 Status read_count(const Given& given, const char* what, int* value) {
-  if (read_whole(given.value(), value) && *value >= 1 && *value <= kMostRanks) return kOk;
+  if (read_number(given.value(), value)) return kOk;
   return fail(Errc::kOther, "%s: %s is a whole number from 1 to %d", given.text().c_str(), what, kMostRanks);
 }
 
@@ -87,12 +100,7 @@ Status read_seconds(const std::string& where, const std::string& text, double* s
 Status read_binding(const Given& given, topo::Placing* placing) {
   const std::vector<std::string> words = split(given.value(), ':');
   const std::string name = words.empty() ? "" : words[0];
-  for (std::size_t at = 1; at < words.size(); ++at) {
-    if (!is_so_anyway(words[at])) {
-      return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
-                  words[at].c_str());
-    }
-  }
+  HR_TRY(check_modifiers(given, words));
   for (const Place& place : kPlaces) {
     if (place.name != name) continue;
     placing->binding = place.binding;
@@ -106,7 +114,7 @@ Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
   int each = 1;
   const bool grouped = words.size() >= 3 && words[0] == "ppr";
   if (grouped) {
-    if (!read_whole(words[1], &each) || each < 1 || each > kMostRanks) {
+    if (!read_number(words[1], &each)) {
       return fail(Errc::kOther, "%s: ppr:N:PLACE wants a whole number from 1 to %d for N", given.text().c_str(),
                   kMostRanks);
     }
@@ -117,12 +125,7 @@ Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
     return fail(Errc::kOther, "%s: ranks go by slot, core, hwthread, numa, socket, node, or ppr:N: and one of these",
                 given.text().c_str());
   }
-  for (std::size_t at = 1; at < words.size(); ++at) {
-    if (!is_so_anyway(words[at])) {
-      return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
-                  words[at].c_str());
-    }
-  }
+  HR_TRY(check_modifiers(given, words));
   placing->by_turns = turns->level.has_value();
   if (turns->level) placing->turns = *turns->level;
   placing->in_order = !placing->by_turns;

@@ -12,10 +12,16 @@ namespace hr::launcher {
 
 inline constexpr int kMostRanks = 65536;
 
+// Whether they are the same but for the case of letters.
+bool alike(std::string_view one, std::string_view two);
+
+// False where the text is no whole number from 1 to kMostRanks.
+bool read_number(std::string_view text, int* value);
+
 // "a,b" -> a, b; empty parts are left out.
 std::vector<std::string> split(std::string_view text, char sign);
 
-// A whole number from 1 to kMostRanks. `what` it counts, for the message.
+// Such a number. `what` it counts, for the message.
 Status read_count(const Given& given, const char* what, int* value);
 
 // Seconds, more than 0. `where` the text stands, for the message.
