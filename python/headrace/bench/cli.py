@@ -8,14 +8,15 @@ import json
 import os
 import platform
 import re
+import shlex
 import statistics
 import sys
 from pathlib import Path
 
-from headrace.bench import gpu, libraries, plot, suite
+from headrace.bench import gpu, libraries, plot, suite, summary
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
-from headrace.bench.compare import Plan, Result, compare, pinning_warning, table, wandering_warning
+from headrace.bench.compare import Plan, Result, compare, pinning_warning, wandering_warning
 from headrace.bench.libraries import Library
 from headrace.bench.programs import Programs, locate
 
@@ -55,7 +56,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                              "from core to core; for virtual machines whose cores wander")
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the tables, and all reports")
     parser.add_argument("--markdown", action="store_true", help="the tables as Markdown")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="an SVG picture for each benchmark")
     args = parser.parse_args(argv)
@@ -151,13 +152,16 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
                 ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ()),
                  *(("--cores-apart", args.cores_apart) if args.cores_apart else ())), args.touch)
     bare = Bare(ours, args.ranks, args.sizes, args.touch, args.cores_apart)
-    lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
+    began = datetime.datetime.now()
+    lines = [f"{began:%Y-%m-%d}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
     results = compare(args.chosen, chosen, directories, plan, bare)
     names = [library.name for library in chosen] + list(failures)
+    summaries = []
     for result in results:
         result.failures |= failures
-        lines.append(table(result, names, bare.of if bare.knows(result.benchmark) else None, args.markdown))
+        summaries.append(summary.summarise(result, names, bare.of if bare.knows(result.benchmark) else None))
+        lines.append(summary.table(summaries[-1], args.markdown))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)
     if warning := wandering_warning(bare.distances()):
@@ -166,9 +170,10 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     if args.plots:
         _plots(args.plots, results, names, bare)
     if args.json:
-        args.json.write_text(json.dumps({"machine": _machine(), "ranks": args.ranks, "runs": args.runs,
-                                         "benchmarks": {r.benchmark.name: {"reports": r.reports, "failures": r.failures}
-                                                        for r in results}}, indent=1))
+        args.json.write_text(json.dumps({
+            "date": f"{began:%Y-%m-%d %H:%M}", "machine": _machine(), "command": f"headrace bench {shlex.join(args.words)}",
+            "ranks": args.ranks, "runs": args.runs, "tables": summaries,
+            "benchmarks": {r.benchmark.name: {"reports": r.reports, "failures": r.failures} for r in results}}, indent=1))
     return 1 if any("headrace" in result.failures for result in results) else 0
 
 
