@@ -40,6 +40,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="where peers are, or are put (~/.cache/headrace/peers)")
     parser.add_argument("--build", "--headrace", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
+    parser.add_argument("--against", type=Path, metavar="DIR",
+                        help="another build of Headrace, say an older one: takes part as the peer `before`")
     parser.add_argument("--only", metavar="LIST", help="of the libraries, just these (headrace is one)")
     parser.add_argument("--rebuild", action="store_true", help="build for each peer even where the binary would do")
     parser.add_argument("--ranks", type=int, default=2, help="(2); more than cores: none is bound")
@@ -141,7 +143,8 @@ def _plots(directory: Path, results: list[Result], names: list[str], bare: Bare)
 def host(args: argparse.Namespace, default_build: Path | None) -> int:
     ours = locate(args.build or default_build or Path(sys.prefix))
     failures: dict[str, str] = {}
-    chosen = [libraries.headrace(ours), *_peers(args, failures)]
+    before = [libraries.headrace(locate(args.against), "before")] if args.against else []
+    chosen = [libraries.headrace(ours), *before, *_peers(args, failures)]
     if args.only:
         chosen = [library for library in chosen if library.name in args.only.split(",")]
     directories = _programs(args, chosen, ours, failures)
