@@ -70,6 +70,8 @@ class Command(unittest.TestCase):
                         self.assertEqual(row["device"] == "host", not on_gpu or step.device == "host", row)
                     self.assertEqual(row["published_seconds"], step.published)
                 self.assertEqual("No GPU is used" in said, not on_gpu, said)
+                if not on_gpu:
+                    self.assertIn(f"Why no GPU: {chapter.programs()[0]}: exit code 3", said)
                 self.assertIn("Speed against the first step", said)
 
     def test_published_speeds(self):

@@ -39,11 +39,20 @@ def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
         step = next((step for step in chapter.steps if step.program == program and step.device != "host"), None)
         if step is None:
             continue
+        command = [str(programs.mpiexec), "-n", "1", str(programs.find(program)), *chapter.sizes["quick"],
+                   *step.arguments, "--device", "cuda"]
         try:
-            run([str(programs.mpiexec), "-n", "1", str(programs.find(program)), *chapter.sizes["quick"], *step.arguments,
-                 "--device", "cuda"], timeout, programs.environment())
+            run(command, timeout, programs.environment())
         except Failed as failed:
-            return str(failed)
+            reasons = [str(failed)]
+        else:
+            continue
+        # GCC's run-time library tells what the driver said only to those who ask.
+        try:
+            run(command, timeout, {**programs.environment(), "GOMP_DEBUG": "1"})
+        except Failed as failed:
+            reasons.append(str(failed))
+        return f"{program}: {'; '.join(dict.fromkeys(reasons))}"
     return ""
 
 
