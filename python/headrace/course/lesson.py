@@ -47,11 +47,11 @@ def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
             reasons = [str(failed)]
         else:
             continue
-        # GCC's run-time library tells what the driver said only to those who ask.
+        # GCC's run-time library tells only those who ask that it cannot use the driver, and why.
         try:
             run(command, timeout, {**programs.environment(), "GOMP_DEBUG": "1"})
         except Failed as failed:
-            reasons.append(str(failed))
+            reasons += [line.strip() for line in failed.said.splitlines() if "Disabling " in line or "while loading" in line]
         return f"{program}: {'; '.join(dict.fromkeys(reasons))}"
     return ""
 
