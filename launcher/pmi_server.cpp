@@ -1,5 +1,7 @@
 #include "pmi_server.hpp"
 
+#include <utility>
+
 namespace hr::launcher {
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, Callbacks callbacks)
@@ -33,7 +35,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "put") {
     put(rank, message.field("key"), message.field("value"));
   } else if (command == "get") {
-    get(rank, message.field("key"));
+    get(rank, message.field("key"), message.field("wait") == "1");
   } else if (command == "barrier_in") {
     enter_barrier(rank);
   } else if (command == "finalize") {
@@ -60,10 +62,19 @@ void PmiServer::answer_crash(int rank, bool shown) {
 void PmiServer::put(int rank, std::string_view key, std::string_view value) {
   const bool fresh = !key.empty() && values_.emplace(key, value).second;
   callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
+  const auto asked = asked_for_.find(key);
+  if (asked == asked_for_.end()) return;
+  for (const int each : std::exchange(asked->second, {})) get(each, key, false);
+  asked_for_.erase(asked);
 }
 
-void PmiServer::get(int rank, std::string_view key) {
+void PmiServer::get(int rank, std::string_view key, bool wait) {
   const auto found = values_.find(key);
+  if (found == values_.end() && wait) {
+    // Ours only (boot/pmi1.cpp): the rank waits until somebody puts it.
+    asked_for_[std::string(key)].push_back(rank);
+    return;
+  }
   callbacks_.send(rank, found == values_.end() ? "cmd=get_result rc=-1 msg=key_not_found value=unknown"
                                                : "cmd=get_result rc=0 msg=success value=" + found->second);
 }

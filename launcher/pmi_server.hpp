@@ -33,8 +33,8 @@ class PmiServer {
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
-  // True when some rank waits in a barrier.
-  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0; }
+  // True when some rank waits for others, in a barrier or for a value.
+  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !asked_for_.empty(); }
 
  private:
   struct RankState {
@@ -46,14 +46,15 @@ class PmiServer {
   const RankState& state(int rank) const noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
   void enter_barrier(int rank);
   void put(int rank, std::string_view key, std::string_view value);
-  void get(int rank, std::string_view key);
+  void get(int rank, std::string_view key, bool wait);
 
   std::string space_;
   std::vector<int> appnums_;
   Callbacks callbacks_;
   std::vector<RankState> ranks_;
   std::map<std::string, std::string, std::less<>> values_;
-  std::size_t waiting_ = 0;
+  std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
+  std::size_t waiting_ = 0;                                         // ranks in the barrier
 };
 
 }  // namespace hr::launcher

@@ -16,6 +16,8 @@ const char* origin_text(KnobOrigin origin) {
       return "environment";
     case KnobOrigin::kTool:
       return "tool";
+    case KnobOrigin::kJob:
+      return "job";
     case KnobOrigin::kDefault:
       break;
   }

@@ -1,5 +1,6 @@
 #include "base/knobs.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -147,6 +148,8 @@ std::optional<std::size_t> index_of(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+bool of_job(std::size_t index) noexcept { return std::string_view(kRecords[index].scope) == "job"; }
+
 std::string variable_of(const char* name) {
   std::string variable = "HEADRACE_";
   for (; *name != '\0'; ++name) variable += *name >= 'a' && *name <= 'z' ? static_cast<char>(*name - 32) : *name;
@@ -250,11 +253,43 @@ std::span<const KnobRecord> knob_records() noexcept { return kRecords; }
 
 std::string knob_text(std::size_t index) { return the_store().text_of(index); }
 
+std::string knob_text(std::string_view name) {
+  const auto index = index_of(name);
+  return index ? knob_text(*index) : std::string();
+}
+
 KnobOrigin knob_origin(std::size_t index) noexcept { return the_store().origin(index); }
 
 bool set_knob(std::string_view name, std::string_view text) {
   const auto index = index_of(name);
   return index && the_store().set(*index, text, KnobOrigin::kTool, nullptr);
+}
+
+std::vector<JobKnob> job_knobs() {
+  std::vector<JobKnob> knobs;
+  for (std::size_t index = 0; index < kKnobCount; ++index) {
+    if (of_job(index) && the_store().origin(index) != KnobOrigin::kDefault) {
+      knobs.push_back({kRecords[index].name, knob_text(index)});
+    }
+  }
+  return knobs;
+}
+
+std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told) {
+  std::vector<JobKnob> differed;
+  for (std::size_t index = 0; index < kKnobCount; ++index) {
+    if (!of_job(index)) continue;
+    const auto of_this_name = [&](const JobKnob& each) { return each.name == kRecords[index].name; };
+    const auto named = std::find_if(told.begin(), told.end(), of_this_name);
+    std::string own = knob_text(index);
+    const KnobOrigin origin = the_store().origin(index);
+    if (named == told.end() && origin == KnobOrigin::kDefault) continue;
+    const std::string_view text = named != told.end() ? named->text : std::string_view(kRecords[index].default_text);
+    the_store().set(index, text, KnobOrigin::kJob, nullptr);
+    const bool own_choice = origin != KnobOrigin::kDefault && origin != KnobOrigin::kJob;
+    if (own_choice && own != knob_text(index)) differed.push_back({kRecords[index].name, std::move(own)});
+  }
+  return differed;
 }
 
 std::string config_directory() {

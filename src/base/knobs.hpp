@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/knob_table.hpp"
 
@@ -21,7 +22,7 @@ namespace hr {
 const Knobs& knobs() noexcept;
 
 // Where a knob's value came from, for `headrace config` and MPI_T.
-enum class KnobOrigin { kDefault, kFile, kEnvironment, kTool };
+enum class KnobOrigin { kDefault, kFile, kEnvironment, kTool, kJob };  // kJob: process 0 of the job
 
 struct KnobRecord {
   const char* name;   // "shm_dir"
@@ -34,9 +35,20 @@ struct KnobRecord {
 std::span<const KnobRecord> knob_records() noexcept;
 // The current value as text, and its origin; by index into knob_records().
 std::string knob_text(std::size_t index);
+std::string knob_text(std::string_view name);  // "" for no knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
 // Parses and stores; false when the text is not a value of that knob. For MPI_T before initialisation and tests.
 bool set_knob(std::string_view name, std::string_view text);
+
+// The knobs of scope job that do not have their defaults, for process 0 to tell.
+struct JobKnob {
+  std::string name;
+  std::string text;
+};
+std::vector<JobKnob> job_knobs();
+// Gives every knob of scope job the value of process 0, the default where it is not named. At initialisation. Returns
+// what was set here, to something else, before. A name that is not known here (another version's) is left out.
+std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told);
 
 // Where this user's configuration files are: $XDG_CONFIG_HOME, else ~/.config; empty when neither is known.
 std::string config_directory();

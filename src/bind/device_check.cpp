@@ -52,12 +52,7 @@ bool only_names_buffers() {
   return function.ends_with("_init") || function.ends_with("_init_c");
 }
 
-int ranks_of_node() {
-  const boot::Identity& own = boot::identity();
-  if (own.node_of_rank.empty()) return 1;
-  const int node = own.node_of_rank[static_cast<std::size_t>(own.rank)];
-  return static_cast<int>(std::ranges::count(own.node_of_rank, node));
-}
+int ranks_of_node() { return static_cast<int>(boot::processes().of_this_host().size()); }
 
 // --- before the first call: MPI_Init after the first use of a device ---
 
@@ -74,22 +69,20 @@ void look_at_start() {
 
 // --- all ranks of a node on device 0 ---
 
-// Every rank puts up a flag at its first message from or to device 0; who sees all flags tells, if nobody has.
+// Every rank sets a flag at its first message from or to device 0; who sees all of them tells, if nobody has.
 void look_at_default_device(const layout::View& view) {
   static bool looked = false;
   const int devices = mem::cuda::devices_seen();
   if (looked || view.where.device != 0 || devices < 2) return;
   looked = true;
-  const boot::Identity& own = boot::identity();
+  const boot::Processes& processes = boot::processes();
   const int ranks = ranks_of_node();
   const auto flag_of = [](int rank) { return "device0-" + std::to_string(rank); };
-  if (ranks < 2 || !boot::raise_flag(flag_of(own.rank))) return;
-  for (int rank = 0; rank < own.size; ++rank) {
-    const bool here =
-        own.node_of_rank[static_cast<std::size_t>(rank)] == own.node_of_rank[static_cast<std::size_t>(own.rank)];
-    if (here && !boot::flag_is_up(flag_of(rank))) return;
+  if (ranks < 2 || !boot::set_node_flag(flag_of(processes.self()))) return;
+  for (const int rank : processes.of_this_host()) {
+    if (!boot::node_flag_is_set(flag_of(rank))) return;
   }
-  if (!boot::raise_flag("device0-told-" + std::to_string(own.node_of_rank[static_cast<std::size_t>(own.rank)]))) return;
+  if (!boot::set_node_flag("device0-told-" + std::to_string(processes.host_of(processes.self())))) return;
   log::write(log::Level::kError,
              "check device: %s: all %d ranks of this node use device 0 of %d; choose one by the rank on the node "
              "(MPI_Comm_split_type, MPI_COMM_TYPE_SHARED): cudaSetDevice, acc_set_device_num or "

@@ -27,12 +27,16 @@ namespace {
 
 enum class World { kBefore, kInside, kAfter };
 
-int uses = 0;  // the world model and every session
-bool layers_up = false;
-bool watched = false;  // entry points go through enter_watched()
-World world = World::kBefore;
-int level = MPI_THREAD_SINGLE;
-pthread_t main_thread;
+// Which models of the process are at work. Process-wide: MPI_Initialized may be asked at any time.
+struct State {
+  int uses = 0;  // the world model and every session
+  bool layers_up = false;
+  bool watched = false;  // entry points go through enter_watched()
+  World world = World::kBefore;
+  int level = MPI_THREAD_SINGLE;
+  pthread_t main_thread{};
+};
+State state;
 
 void fill_tables() {
   for (std::uintptr_t i = 0; i < std::size(predefined_communicators); ++i) {
@@ -48,27 +52,26 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
+// What all processes of the job take part in: it is there from the first use of MPI to the end of the last that can be,
+// MPI_Finalize or the process's. Sessions are begun and ended by each process alone, as often as it likes; a second
+// exchange with the others would wait for those that have no second session.
 Status bring_up() {
   mem::init();
-  HR_TRY(boot::init());
-  log::set_identity(boot::identity().rank, boot::identity().size);
-  watched = device_check::begin();
-  coll::tuning::share();  // before p2p's exchange
+  HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
+  state.watched = device_check::begin();
   HR_TRY(p2p::init());
-  HR_TRY(comm::init());
   if (knobs().progress_thread != ProgressThreadChoice::kOff) {
     runtime::enable_threads();
     HR_TRY(p2p::progress_thread::start());
   }
   crash::watch();
-  layers_up = true;
+  state.layers_up = true;
   return kOk;
 }
 
 // Every layer gets its turn even when one fails; the first failure is returned.
 Status take_down() {
-  layers_up = false;
-  comm::finalize();
+  state.layers_up = false;
   const Status messages = p2p::finalize();
   mem::shutdown();
   const Status launcher = boot::finalize();
@@ -78,26 +81,29 @@ Status take_down() {
 
 // A program whose last session ended long ago: nobody is left whom a failure could be told.
 void take_down_at_exit() {
-  if (layers_up && uses == 0) static_cast<void>(take_down());
+  if (state.layers_up && state.uses == 0) static_cast<void>(take_down());
 }
 
 Status add_use() {
-  if (!layers_up) {
+  if (!state.layers_up) {
     HR_TRY(bring_up());
     static const int registered = std::atexit(take_down_at_exit);
     static_cast<void>(registered);
   }
-  if (uses++ == 0) {
+  if (state.uses == 0) {
+    HR_TRY(comm::init());
     fill_tables();
-    ready = !watched;
+    ready = !state.watched;
   }
+  ++state.uses;
   return kOk;
 }
 
 void drop_use() {
-  if (--uses > 0) return;
+  if (--state.uses > 0) return;
   ready = false;
   clear_tables();
+  comm::finalize();
 }
 
 }  // namespace
@@ -105,7 +111,7 @@ void drop_use() {
 namespace runtime {
 
 Status acquire() {
-  if (!layers_up && world == World::kAfter) {
+  if (!state.layers_up && state.world == World::kAfter) {
     return fail(Errc::kOther, "MPI was finalised in this process and cannot be initialised again");
   }
   return add_use();
@@ -114,37 +120,37 @@ Status acquire() {
 Status release() {
   drop_use();
   // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end.
-  if (uses == 0 && world == World::kAfter && layers_up) return take_down();
+  if (state.uses == 0 && state.world == World::kAfter && state.layers_up) return take_down();
   return kOk;
 }
 
 Status init_world(int required, int* provided) {
-  if (world != World::kBefore) return fail(Errc::kOther, "MPI was initialised before in this process");
+  if (state.world != World::kBefore) return fail(Errc::kOther, "MPI was initialised before in this process");
   HR_TRY(add_use());
-  world = World::kInside;
-  level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
-  main_thread = ::pthread_self();
-  if (level != MPI_THREAD_SINGLE) Turn::share();
-  if (level == MPI_THREAD_MULTIPLE) enable_threads();
-  *provided = level;
+  state.world = World::kInside;
+  state.level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
+  state.main_thread = ::pthread_self();
+  if (state.level != MPI_THREAD_SINGLE) Turn::share();
+  if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
+  *provided = state.level;
   return kOk;
 }
 
 Status finalize_world() {
-  if (world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
-  if (world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
+  if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
+  if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
   HR_TRY(comm::delete_predefined_attributes());
   HR_TRY(p2p::process_buffer().flush());
-  world = World::kAfter;
+  state.world = World::kAfter;
   drop_use();
-  return uses == 0 ? take_down() : kOk;
+  return state.uses == 0 ? take_down() : kOk;
 }
 
-bool in_use() noexcept { return uses > 0; }
-bool world_initialized() noexcept { return world != World::kBefore; }
-bool world_finalized() noexcept { return world == World::kAfter; }
-int thread_level() noexcept { return level; }
-bool is_main_thread() noexcept { return ::pthread_equal(main_thread, ::pthread_self()) != 0; }
+bool in_use() noexcept { return state.uses > 0; }
+bool world_initialized() noexcept { return state.world != World::kBefore; }
+bool world_finalized() noexcept { return state.world == World::kAfter; }
+int thread_level() noexcept { return state.level; }
+bool is_main_thread() noexcept { return ::pthread_equal(state.main_thread, ::pthread_self()) != 0; }
 
 void enable_threads() noexcept {
   if (LibraryLock::enabled()) return;

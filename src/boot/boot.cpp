@@ -3,23 +3,21 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
-#include <map>
 #include <memory>
 
+#include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "boot/node_words.hpp"
+#include "boot/job_exchange.hpp"
 #include "boot/provider.hpp"
+#include "boot/state.hpp"
 
 namespace hr::boot {
 namespace {
 
-Identity self;
-std::unique_ptr<Provider> provider;
-NodeWords node_words;
+std::unique_ptr<State> state;
 
-// What two processes on one node have in common and two nodes have not.
+// What two processes on one host have in common and two hosts have not.
 std::string host_id() {
   utsname names{};
   ::uname(&names);
@@ -29,71 +27,108 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// For launchers that do not say where the ranks are: everyone publishes its host, node numbers follow from the order of
-// first appearance.
-Status find_nodes() {
-  HR_TRY(provider->put("headrace-host-" + std::to_string(self.rank), host_id()));
-  HR_TRY(provider->fence());
-  std::map<std::string, int> node_of_host;
-  for (int rank = 0; rank < self.size; ++rank) {
-    std::string host;
-    HR_TRY(provider->get("headrace-host-" + std::to_string(rank), &host));
-    self.node_of_rank.push_back(node_of_host.emplace(host, static_cast<int>(node_of_host.size())).first->second);
-  }
-  return kOk;
+// Names of settings are words; those of knobs stand after this.
+constexpr std::string_view kKnob = "knob ";
+
+KeyValues read_settings(std::span<const Setting> settings) {
+  KeyValues values;
+  for (const Setting& each : settings) values.emplace(each.name, each.read());
+  for (const JobKnob& knob : job_knobs()) values.emplace(std::string(kKnob) + knob.name, knob.text);
+  return values;
 }
 
-bool first_of_its_node(const Identity& identity) {
-  const auto& nodes = identity.node_of_rank;
-  const int own = nodes[static_cast<std::size_t>(identity.rank)];
-  return std::find(nodes.begin(), nodes.end(), own) - nodes.begin() == identity.rank;
+// Another process's knobs of scope job become those of process 0.
+void take_knobs(const KeyValues& settings) {
+  std::vector<JobKnob> knobs;
+  for (auto at = settings.lower_bound(kKnob); at != settings.end() && at->first.starts_with(kKnob); ++at) {
+    knobs.push_back({at->first.substr(kKnob.size()), at->second});
+  }
+  for (const JobKnob& differed : take_job_knobs(knobs)) {
+    log::write(log::Level::kNote, "knob %s is \"%s\" here, but process 0's value holds for the job: \"%s\"",
+               differed.name.c_str(), differed.text.c_str(), knob_text(differed.name).c_str());
+  }
 }
 
 }  // namespace
 
-Status init() {
-  const ProviderRecord* chosen = nullptr;
+State::~State() {
+  for (const int flag : node_flags) ::close(flag);
+}
+
+Status init(std::span<const Setting> settings) {
   for (const ProviderRecord* record : provider_list()) {
-    if (record->detect()) {
-      chosen = record;
-      break;
-    }
+    if (record->detect()) return init_with(record->create(), record->name, settings);
   }
-  self = Identity();
-  provider = chosen->create();
-  HR_TRY(provider->connect(&self));
+  return fail(Errc::kOther, "boot: nothing knows how this process was started");
+}
+
+Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings) {
+  state = std::make_unique<State>();
+  state->provider = std::move(provider);
+  Identity& self = state->identity;
+  std::vector<int> hosts;
+  HR_TRY(state->provider->connect(&self, &hosts));
   log::set_identity(self.rank, self.size);
-  if (self.node_of_rank.empty()) HR_TRY(find_nodes());
-  node_words = NodeWords(self.node_of_rank[static_cast<std::size_t>(self.rank)], first_of_its_node(self));
-  log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", chosen->name, self.rank, self.size,
-             self.node_of_rank[static_cast<std::size_t>(self.rank)], self.job_id.c_str());
+  if (self.rank == 0) state->settings = read_settings(settings);
+  HR_TRY(exchange_job(*state->provider, host_id(), &self, &hosts, &state->settings));
+  if (self.rank != 0) take_knobs(state->settings);
+  state->processes = Processes(self.job_id, self.rank, hosts);
+  const int host = state->processes.host_of(self.rank);
+  state->node_store = NodeStore(host, state->processes.first_on_host());
+  log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", name, self.rank, self.size, host,
+             self.job_id.c_str());
   return kOk;
 }
 
-const Identity& identity() noexcept { return self; }
-
-Status put(std::string_view key, std::string_view value) { return provider->put(key, value); }
-
-Status get(std::string_view key, std::string* value) { return provider->get(key, value); }
-
-Status fence() {
-  HR_TRY(node_words.publish(*provider));
-  return provider->fence();
+const Identity& identity() noexcept {
+  static const Identity alone;
+  return state != nullptr ? state->identity : alone;
 }
 
-void tell(std::string_view key, std::string_view value) { node_words.tell(key, value); }
+Processes& processes() noexcept {
+  static Processes alone;
+  return state != nullptr ? state->processes : alone;
+}
 
-Status told(std::string_view key, std::string* value) { return node_words.told(*provider, key, value); }
+const std::string& setting(std::string_view name) noexcept {
+  static const std::string none;
+  if (state == nullptr) return none;
+  const auto found = state->settings.find(name);
+  return found != state->settings.end() ? found->second : none;
+}
 
-Status finalize() { return provider->finalize(); }
+Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }
 
-bool show_stack(int signal) noexcept { return provider != nullptr && provider->show_stack(signal); }
+Status get(std::string_view key, std::string* value) { return state->provider->get(key, value); }
+
+Status fence() {
+  HR_TRY(state->node_store.publish(*state->provider));
+  return state->provider->fence();
+}
+
+void node_put(std::string_view key, std::string_view value) { state->node_store.put(key, value); }
+
+Status node_get(std::string_view key, std::string* value) {
+  return state->node_store.get(*state->provider, key, value);
+}
+
+void keep_open(int socket) {
+  if (state != nullptr) state->node_flags.push_back(socket);
+}
+
+Status finalize() {
+  if (state == nullptr) return kOk;
+  const std::unique_ptr<State> ending = std::move(state);  // a handler that runs now finds none
+  return ending->provider->finalize();
+}
+
+bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());
   }
-  if (provider != nullptr) provider->abort(exit_code);
+  if (state != nullptr) state->provider->abort(exit_code);
   // A code whose low byte is 0 would look like success to a shell.
   ::_exit((exit_code & 0xff) == 0 ? 1 : exit_code);
 }

@@ -1,14 +1,21 @@
 // boot: who am I, who are the others, and a key-value exchange with them before any transport exists.
 //
+// A start is: each process describes itself (init(), the transports' creation: put(), node_put()), all meet in one
+// exchange (fence()), and each opens what it needs of the others'. What the job must agree on (its knobs and settings)
+// is there before anything is described.
+//
 // A provider (pmi1.cpp, singleton.cpp; later pmi2, pmix) is one file with one registration record; the first
-// whose detect() answers yes is used. Owner: one Boot a process, from init() to finalize(). Threads: library lock.
+// whose detect() answers yes is used. Owner: one State a process (state.hpp), from init() to finalize(), and a new one
+// with the next init(). Before and after, identity() and processes() are those of a process alone. Threads: library
+// lock.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status.hpp"
+#include "boot/processes.hpp"
 
 namespace hr::boot {
 
@@ -16,15 +23,25 @@ struct Identity {
   int rank = 0;
   int size = 1;
   int appnum = 0;
-  int universe_size = -1;         // -1: unknown
-  std::string job_id;             // unique on this node among running jobs; safe in a file name
-  std::vector<int> node_of_rank;  // node index of each rank, 0-based; ranks with equal entries share memory
-  bool has_launcher = false;      // false: singleton
+  int universe_size = -1;     // -1: unknown
+  std::string job_id;         // unique on this host among running jobs; safe in a file name
+  bool has_launcher = false;  // false: singleton
 };
 
-// Finds the provider, connects, fills the identity. Errors: MPI_ERR_OTHER with the cause and the provider's name.
-Status init();
-const Identity& identity() noexcept;
+// What process 0 says for the whole job beside the knobs of scope job: read() is called there alone, once.
+struct Setting {
+  const char* name;
+  std::string (*read)();
+};
+
+// Finds the provider, connects, fills the identity and the table of processes; knobs of scope job become process 0's,
+// and what differed here is noted. Collective over the job. Errors: MPI_ERR_OTHER with the cause and the provider's
+// name.
+Status init(std::span<const Setting> settings = {});
+[[nodiscard]] const Identity& identity() noexcept;
+[[nodiscard]] Processes& processes() noexcept;
+// What process 0 said; empty where it had nothing to say.
+[[nodiscard]] const std::string& setting(std::string_view name) noexcept;
 
 // Key-value exchange (keys and values: printable, no '=' ';' or white space; up to 1,000 characters).
 // put() is visible to everyone after both have returned from fence().
@@ -33,10 +50,10 @@ Status get(std::string_view key, std::string* value);
 // Collective over the job; blocks.
 Status fence();
 
-// What the first process of each node tells the others of it, with one question to the launcher for all of it: tell()
-// before the first fence, told() after it. What has not been told is empty. tell() has no effect on other processes.
-void tell(std::string_view key, std::string_view value);
-Status told(std::string_view key, std::string* value);
+// The key-value store of a host: its first process puts, before the first fence; the others get, after it, with one
+// question to the launcher for all keys. What has not been put is empty. node_put() has no effect in other processes.
+void node_put(std::string_view key, std::string_view value);
+Status node_get(std::string_view key, std::string* value);
 
 // Says good-bye to the launcher. After this a death of the process is not an error any more.
 Status finalize();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "boot/boot.hpp"
+#include "boot/state.hpp"
 
 namespace hr::boot {
 namespace {
@@ -33,16 +34,19 @@ int open_socket() { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
 
 }  // namespace
 
-bool raise_flag(std::string_view name) {
+bool set_node_flag(std::string_view name) {
   const Name own = name_of(name);
   const int flag = open_socket();
   if (flag < 0) return false;
-  if (::bind(flag, reinterpret_cast<const sockaddr*>(&own.address), own.bytes) == 0) return true;  // stays open
+  if (::bind(flag, reinterpret_cast<const sockaddr*>(&own.address), own.bytes) == 0) {
+    keep_open(flag);
+    return true;
+  }
   ::close(flag);
   return false;
 }
 
-bool flag_is_up(std::string_view name) {
+bool node_flag_is_set(std::string_view name) {
   const Name wanted = name_of(name);
   const int asking = open_socket();
   if (asking < 0) return false;

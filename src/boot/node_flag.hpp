@@ -1,17 +1,17 @@
-// NodeFlag: a mark that a process puts up for the others of its job on the node, at any time, without their help.
+// Node flags: marks that a process sets for the others of its job on the host, at any time, without their help.
 //
 // A flag is an abstract Unix socket with a name of the job's: it has no place in any file system and goes down with the
 // process, however that ends. For checks, not for messages: one system call each.
-// Owner: process-wide; a flag stays up until the process ends. Threads: library lock.
+// Owner: boot; a flag stays set until boot's finalize(). Threads: library lock.
 #pragma once
 
 #include <string_view>
 
 namespace hr::boot {
 
-// False when another process has put it up before, or where there are no such sockets.
-[[nodiscard]] bool raise_flag(std::string_view name);
-// Whether a process has put it up.
-[[nodiscard]] bool flag_is_up(std::string_view name);
+// False when another process has set it before, or where there are no such sockets.
+[[nodiscard]] bool set_node_flag(std::string_view name);
+// Whether a process has set it.
+[[nodiscard]] bool node_flag_is_set(std::string_view name);
 
 }  // namespace hr::boot

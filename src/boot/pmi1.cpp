@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 
 #include "base/knobs.hpp"
 #include "boot/pmi1_wire.hpp"
@@ -70,7 +69,7 @@ class Pmi1 final : public Provider {
     if (socket_ >= 0) ::close(socket_);
   }
 
-  Status connect(Identity* identity) override {
+  Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
     HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init"));
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
@@ -82,9 +81,13 @@ class Pmi1 final : public Provider {
     HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
-    read_mapping(identity);
-    return name_job(identity);
+    identity->job_id = file_safe(space_);
+    own_launcher_ = space_.starts_with(kOwnSpace);
+    read_mapping(identity->size, hosts);
+    return kOk;
   }
+
+  [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
 
   Status put(std::string_view key, std::string_view value) override {
     if (value.size() >= longest_value_) {
@@ -96,13 +99,11 @@ class Pmi1 final : public Provider {
     return call(line, "put_result");
   }
 
-  Status get(std::string_view key, std::string* value) override {
-    std::string line = "cmd=get kvsname=" + space_ + " key=";
-    line.append(key).append("\n");
-    HR_TRY(call(line, "get_result"));
-    *value = reply().field("value");
-    return kOk;
-  }
+  Status get(std::string_view key, std::string* value) override { return get(key, "", value); }
+
+  // Our own launcher keeps the question until somebody has put the key.
+  [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
+  Status get_waiting(std::string_view key, std::string* value) override { return get(key, " wait=1", value); }
 
   Status fence() override { return call("cmd=barrier_in\n", "barrier_out"); }
 
@@ -148,6 +149,14 @@ class Pmi1 final : public Provider {
   }
 
  private:
+  Status get(std::string_view key, std::string_view how, std::string* value) {
+    std::string line = "cmd=get kvsname=" + space_ + " key=";
+    line.append(key).append(how).append("\n");
+    HR_TRY(call(line, "get_result"));
+    *value = reply().field("value");
+    return kOk;
+  }
+
   Status open_socket(Identity* identity) {
     socket_ = inherited_socket();
     if (socket_ >= 0) {
@@ -172,33 +181,14 @@ class Pmi1 final : public Provider {
     return kOk;
   }
 
-  // Leaves node_of_rank empty when the launcher does not know the key.
-  void read_mapping(Identity* identity) {
+  // Leaves it empty when the launcher does not know the key.
+  void read_mapping(int size, std::vector<int>* hosts) {
     std::string text;
     if (!get("PMI_process_mapping", &text).ok()) {
       take_detail();
       return;
     }
-    if (auto mapping = parse_process_mapping(text, identity->size)) identity->node_of_rank = std::move(*mapping);
-  }
-
-  // Other launchers name the space as they like ("kvs_0", "12.0"): rank 0 adds what makes it unique on the node.
-  Status name_job(Identity* identity) {
-    identity->job_id = file_safe(space_);
-    own_launcher_ = space_.starts_with(kOwnSpace);
-    if (own_launcher_) return kOk;
-    if (identity->rank == 0) {
-      timespec time{};
-      ::clock_gettime(CLOCK_REALTIME, &time);
-      const auto stamp =
-          static_cast<unsigned long long>(time.tv_sec) * 1000000000ull + static_cast<unsigned long long>(time.tv_nsec);
-      HR_TRY(put("headrace-job", std::to_string(::getpid()) + "_" + std::to_string(stamp)));
-    }
-    HR_TRY(fence());
-    std::string unique;
-    HR_TRY(get("headrace-job", &unique));
-    identity->job_id += "_" + unique;
-    return kOk;
+    if (auto mapping = parse_process_mapping(text, size)) *hosts = std::move(*mapping);
   }
 
   WireMessage reply() const noexcept { return WireMessage(line_); }

@@ -1,5 +1,6 @@
 #include "boot/process_mapping.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace hr::boot {
@@ -51,6 +52,35 @@ std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int
     }
   }
   return node_of_rank;
+}
+
+std::string format_process_mapping(const std::vector<int>& node_of_rank) {
+  std::vector<Block> blocks;
+  const std::size_t ranks = node_of_rank.size();
+  for (std::size_t rank = 0; rank < ranks;) {
+    const int node = node_of_rank[rank];
+    int count = 0;
+    while (rank < ranks && node_of_rank[rank] == node) ++rank, ++count;
+    Block* const last = blocks.empty() ? nullptr : &blocks.back();
+    if (last != nullptr && node == last->start + last->nodes && count == last->ranks_per_node) {
+      ++last->nodes;
+    } else {
+      blocks.push_back({node, 1, count});
+    }
+  }
+  // Blocks repeat until every rank has its node; the last time round may end early.
+  const auto same = [&](const Block& block) {
+    const Block& first = blocks.front();
+    return block.start == first.start && block.ranks_per_node == first.ranks_per_node &&
+           (block.nodes == first.nodes || (&block == &blocks.back() && block.nodes < first.nodes));
+  };
+  if (std::all_of(blocks.begin(), blocks.end(), same)) blocks.resize(1);
+  std::string text = "(vector";
+  for (const Block& block : blocks) {
+    text += ",(" + std::to_string(block.start) + "," + std::to_string(block.nodes) + "," +
+            std::to_string(block.ranks_per_node) + ")";
+  }
+  return text + ")";
 }
 
 }  // namespace hr::boot

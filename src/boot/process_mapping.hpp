@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,5 +11,7 @@ namespace hr::boot {
 // "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive
 // ranks each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
 std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int ranks);
+// The other way: ranks in blocks and ranks in turns over hosts, the usual placements, are one block.
+std::string format_process_mapping(const std::vector<int>& node_of_rank);
 
 }  // namespace hr::boot

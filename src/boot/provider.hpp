@@ -1,12 +1,13 @@
 // A provider: one way of being started. One file with one record each; provider_list.cpp names them in the order asked.
 //
-// Owner: boot.cpp holds the one that was chosen, from init() to the end of the process. Threads: library lock.
+// Owner: boot.cpp holds the one that was chosen, from init() to finalize(). Threads: library lock.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 #include "boot/boot.hpp"
@@ -16,12 +17,16 @@ namespace hr::boot {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Fills rank, size, appnum, universe_size, job_id, has_launcher; node_of_rank where the launcher tells, else left
-  // empty.
-  virtual Status connect(Identity* identity) = 0;
+  // Fills the identity, and a host number for each rank where the launcher says; else *hosts is left empty.
+  virtual Status connect(Identity* identity, std::vector<int>* hosts) = 0;
+  // After connect(): whether job_id is unique among the running jobs of a host.
+  [[nodiscard]] virtual bool names_jobs() const noexcept { return false; }
   virtual Status put(std::string_view key, std::string_view value) = 0;
   virtual Status get(std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
+  // The value of a key as soon as a process has put it, where can_wait().
+  [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
+  virtual Status get_waiting(std::string_view /*key*/, std::string* /*value*/) { return Errc::kUnsupportedOperation; }
   virtual Status finalize() = 0;
   // See boot.hpp. Launchers of others show none.
   virtual bool show_stack(int) noexcept { return false; }

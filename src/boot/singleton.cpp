@@ -13,7 +13,7 @@ namespace {
 
 class Singleton final : public Provider {
  public:
-  Status connect(Identity* identity) override {
+  Status connect(Identity* identity, std::vector<int>* hosts) override {
     // A launcher that we do not speak with would otherwise give N jobs of one rank, silently.
     if (environment("PMIX_RANK") != nullptr && environment("PMIX_NAMESPACE") != nullptr) {
       return fail(Errc::kOther,
@@ -27,9 +27,11 @@ class Singleton final : public Provider {
                   static_cast<unsigned long>(time.tv_nsec));
     identity->job_id = job;
     identity->universe_size = 1;
-    identity->node_of_rank = {0};
+    *hosts = {0};
     return kOk;
   }
+
+  [[nodiscard]] bool names_jobs() const noexcept override { return true; }
 
   Status put(std::string_view key, std::string_view value) override {
     values_.insert_or_assign(std::string(key), std::string(value));

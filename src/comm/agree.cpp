@@ -130,7 +130,7 @@ p2p::Task allgather_blobs(Members members, const std::vector<std::byte>* own,
 p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag, const void* own, void* other,
                    std::size_t bytes) {
   const int procs[2] = {own_proc, other_proc};
-  const Members members{procs, 2, 0, context, tag};
+  const Members members{ProcList(procs, 2), 2, 0, context, tag};
   p2p::Requests<2> requests;
   HR_CO_TRY(post_receive(members, 1, other, bytes, requests.next()));
   HR_CO_TRY(post_send(members, 1, own, bytes, requests.next()));
@@ -146,12 +146,18 @@ p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, in
   HR_CO_TRY(co_await lengths);
   other->resize(other_length);
   const int procs[2] = {own_proc, other_proc};
-  const Members members{procs, 2, 0, context, tag};
+  const Members members{ProcList(procs, 2), 2, 0, context, tag};
   p2p::Requests<2> requests;
   HR_CO_TRY(post_receive(members, 1, other->data(), other->size(), requests.next()));
   HR_CO_TRY(post_send(members, 1, own->data(), own->size(), requests.next()));
   HR_CO_TRY(co_await requests.all());
   co_return kOk;
+}
+
+int hash_tag(const ProcList& procs) noexcept {
+  int hash = 0;
+  for (const int proc : procs) hash = hash_tag(&proc, sizeof proc, static_cast<std::uint64_t>(hash));
+  return hash;
 }
 
 int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed) noexcept {

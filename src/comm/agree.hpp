@@ -11,12 +11,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/proc_list.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::comm {
 
 struct Members {
-  const int* procs;  // process numbers; the same order everywhere
+  ProcList procs;  // the same order everywhere; in one job also the same numbers
   int size;
   int me;  // index of this process
   std::uint32_t context;
@@ -44,6 +45,8 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
 p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
                          const std::vector<std::byte>* own, std::vector<std::byte>* other);
 
+// The same for processes of one job in the same order.
+[[nodiscard]] int hash_tag(const ProcList& procs) noexcept;
 // A non-negative tag made of any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
 

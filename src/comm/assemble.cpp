@@ -7,26 +7,27 @@
 namespace hr::comm {
 
 Participants::Participants(const Communicator& comm) {
-  const std::span<const int> own = comm.local_->procs();
+  const ProcList& own = comm.local_->procs();
   if (!comm.is_inter()) {
-    procs_.assign(own.begin(), own.end());
+    procs_ = own;
     me_ = comm.rank();
     first_size_ = size();
     return;
   }
-  const std::span<const int> other = comm.remote_->procs();
+  const ProcList& other = comm.remote_->procs();
   own_is_first_ = own[0] < other[0];
   const auto& first = own_is_first_ ? own : other;
   const auto& second = own_is_first_ ? other : own;
-  procs_.assign(first.begin(), first.end());
-  procs_.insert(procs_.end(), second.begin(), second.end());
-  first_size_ = static_cast<int>(first.size());
+  both_.assign(first.begin(), first.end());
+  both_.insert(both_.end(), second.begin(), second.end());
+  procs_ = ProcList(both_.data(), static_cast<int>(both_.size()));
+  first_size_ = first.size();
   me_ = own_is_first_ ? comm.rank() : first_size_ + comm.rank();
 }
 
 Members Participants::next_creation(Communicator& comm) const {
   const auto tag = static_cast<int>(comm.creations_++ & 0x7fffffff);
-  return {procs_.data(), size(), me_, comm.context() + kCreationContext, tag};
+  return {procs_, size(), me_, comm.context() + kCreationContext, tag};
 }
 
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler) {
@@ -57,10 +58,9 @@ Status check_stringtag(const char* stringtag) {
 }
 
 Members bootstrap_members(const Group& group, const char* stringtag) {
-  const std::span<const int> procs = group.procs();
-  const int group_hash = hash_tag(procs.data(), procs.size_bytes());
+  const int group_hash = hash_tag(group.procs());
   const int tag = hash_tag(stringtag, std::strlen(stringtag), static_cast<std::uint64_t>(group_hash));
-  return {procs.data(), group.size(), group.rank(), kBootstrapNumber * kContextSpacing + kCreationContext, tag};
+  return {group.procs(), group.size(), group.rank(), kBootstrapNumber * kContextSpacing + kCreationContext, tag};
 }
 
 Status check_intra(const Communicator& comm) {

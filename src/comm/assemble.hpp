@@ -10,19 +10,23 @@ namespace hr::comm {
 
 // The processes that take part in a collective creation from `comm`, in an order on which all of them agree: the local
 // group, or both groups of an intercommunicator, the one with the smaller first process first.
+// A view of the communicator's groups, which must outlive it.
 class Participants {
  public:
   explicit Participants(const Communicator& comm);
+  Participants(const Participants&) = delete;
+  Participants& operator=(const Participants&) = delete;
   // The members and the tag of the next creation from `comm`; counts it.
   [[nodiscard]] Members next_creation(Communicator& comm) const;
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(procs_.size()); }
+  [[nodiscard]] int size() const noexcept { return procs_.size(); }
   [[nodiscard]] int me() const noexcept { return me_; }
-  [[nodiscard]] int proc(int index) const noexcept { return procs_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] int proc(int index) const noexcept { return procs_[index]; }
   // Whether a participant is in this process's own group.
   [[nodiscard]] bool on_own_side(int index) const noexcept { return (index < first_size_) == own_is_first_; }
 
  private:
-  std::vector<int> procs_;
+  std::vector<int> both_;  // of an intercommunicator
+  ProcList procs_;         // of both_, or the local group's
   int me_ = 0;
   int first_size_ = 0;
   bool own_is_first_ = true;

@@ -1,10 +1,12 @@
 #include "comm/communicator.hpp"
 
 #include <array>
+#include <memory>
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
+#include "comm/state.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/request.hpp"
 
@@ -12,16 +14,14 @@ namespace hr::comm {
 
 namespace {
 
-Communicator* world_comm = nullptr;
-Communicator* self_comm = nullptr;
-
-Communicator* make_predefined(std::vector<int> procs, std::uint32_t number, std::uintptr_t handle, const char* name) {
+Ref<Communicator> make_predefined(const ProcList& procs, std::uint32_t number, std::uintptr_t handle,
+                                  const char* name) {
   const Ref<Errhandler> fatal = Ref<Errhandler>::share(predefined_errhandler(abi::kErrorsAreFatal));
-  Ref<Communicator> made = assemble(make_group(std::move(procs)), {}, fatal);
+  Ref<Communicator> made = assemble(group_of(procs), {}, fatal);
   made->context_ = number * kContextSpacing;
   made->name_ = name;
   made->set_predefined_handle(handle);
-  return made.detach();
+  return made;
 }
 
 bool has_pending_operations(const Communicator& comm) {
@@ -42,31 +42,36 @@ Communicator::~Communicator() {
   if (context_ != 0) release_context(context_);
 }
 
-Communicator* world() noexcept { return world_comm; }
-Communicator* self() noexcept { return self_comm; }
+std::unique_ptr<State> state;
+
+Communicator* world() noexcept { return state != nullptr ? state->world.get() : nullptr; }
+Communicator* self() noexcept { return state != nullptr ? state->self.get() : nullptr; }
 
 Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept {
-  if (abi_value == abi::kCommWorld) return world_comm;
-  return abi_value == abi::kCommSelf ? self_comm : nullptr;
+  if (abi_value == abi::kCommWorld) return world();
+  return abi_value == abi::kCommSelf ? self() : nullptr;
 }
 
 Status init() {
+  state = std::make_unique<State>();
+  // What the program or an operation under way still holds of an earlier use.
+  Arena<Communicator>::instance().for_each([](const Communicator& comm) { keep_context(comm.context()); });
   const boot::Identity& identity = boot::identity();
-  std::vector<int> all(static_cast<std::size_t>(identity.size));
-  for (std::size_t proc = 0; proc < all.size(); ++proc) all[proc] = static_cast<int>(proc);
-  world_comm = make_predefined(std::move(all), kWorldNumber, abi::kCommWorld, "MPI_COMM_WORLD");
-  self_comm = make_predefined({identity.rank}, kSelfNumber, abi::kCommSelf, "MPI_COMM_SELF");
+  state->world = make_predefined(ProcList::range(0, 1, identity.size), kWorldNumber, abi::kCommWorld, "MPI_COMM_WORLD");
+  state->self = make_predefined(ProcList::range(identity.rank, 1, 1), kSelfNumber, abi::kCommSelf, "MPI_COMM_SELF");
   return kOk;
 }
 
 Status delete_predefined_attributes() {
-  HR_TRY(self_comm->attributes_.clear(self_comm->handle()));
-  return world_comm->attributes_.clear(world_comm->handle());
+  HR_TRY(self()->attributes_.clear(self()->handle()));
+  return world()->attributes_.clear(world()->handle());
 }
 
 void finalize() {
-  release(std::exchange(self_comm, nullptr));
-  release(std::exchange(world_comm, nullptr));
+  if (state == nullptr) return;
+  state->self = {};
+  state->world = {};
+  state.reset();
 }
 
 int compare(const Communicator& a, const Communicator& b) {

@@ -6,6 +6,7 @@
 
 #include "base/lock.hpp"
 #include "comm/communicator.hpp"
+#include "comm/state.hpp"
 
 namespace hr::comm {
 
@@ -16,32 +17,43 @@ constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
 
 // 262,144 numbers; a set bit is taken. Processes may have taken different ones, each a few of all, so that there are
-// many more than a program has communicators. All zero at first, so that what nobody uses takes no memory; those that
-// exist from the start stand in kReserved.
-std::array<std::uint64_t, static_cast<std::size_t>(kRounds) * kWordsPerRound> taken;
+// many more than a program has communicators. Those that exist from the start stand in kReserved.
+std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
 
 // Of numbers that agreements choose, which are no reserved ones.
-bool is_free(std::uint32_t number) noexcept { return (taken[number / 64] >> (number % 64) & 1) == 0; }
+bool is_free(std::uint32_t number) noexcept {
+  const std::size_t word = number / 64;
+  return word >= taken().size() || (taken()[word] >> (number % 64) & 1) == 0;
+}
 
-void set_free(std::uint32_t number, bool free) noexcept {
-  const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-  taken[number / 64] = free ? taken[number / 64] & ~bit : taken[number / 64] | bit;
+void take(std::uint32_t number) {
+  const std::size_t word = number / 64;
+  if (word >= taken().size()) taken().resize(word + 1);
+  taken()[word] |= std::uint64_t{1} << (number % 64);
+}
+
+void give_back(std::uint32_t number) noexcept {
+  const std::size_t word = number / 64;
+  if (word < taken().size()) taken()[word] &= ~(std::uint64_t{1} << (number % 64));
 }
 
 // The mask of a round, in which a set bit is free.
 void copy_round(int round, std::uint64_t* words) noexcept {
-  const auto first = taken.begin() + round * kWordsPerRound;
-  std::transform(first, first + kWordsPerRound, words, [](std::uint64_t word) { return ~word; });
+  const auto first = static_cast<std::size_t>(round) * kWordsPerRound;
+  for (std::size_t word = 0; word < kWordsPerRound; ++word) {
+    words[word] = first + word < taken().size() ? ~taken()[first + word] : ~std::uint64_t{0};
+  }
   if (round == 0) words[0] &= ~kReserved;
 }
 
-int agreements_under_way = 0;
-
+// An agreement may go on longer than the use of MPI that it began in.
 struct CountUnderWay {
-  CountUnderWay() noexcept { ++agreements_under_way; }
-  ~CountUnderWay() { --agreements_under_way; }
+  CountUnderWay() noexcept { ++state->contexts.agreements_under_way; }
+  ~CountUnderWay() {
+    if (state != nullptr && state->contexts.agreements_under_way > 0) --state->contexts.agreements_under_way;
+  }
   CountUnderWay(const CountUnderWay&) = delete;
   CountUnderWay& operator=(const CountUnderWay&) = delete;
 };
@@ -106,7 +118,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
         words.fill(~std::uint64_t{0});
         if (round == 0) words[0] &= ~kReserved;
       }
-      const bool alone = agreement.blocking && !LibraryLock::enabled() && agreements_under_way == 1;
+      const bool alone = agreement.blocking && !LibraryLock::enabled() && state->contexts.agreements_under_way == 1;
       words.back() = alone ? 1 : 0;
       p2p::Task mask = and_over_all(&agreement, words.data(), kWordsPerRound + 1);
       HR_CO_TRY(co_await mask);
@@ -116,7 +128,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
       const std::uint32_t number =
           static_cast<std::uint32_t>(round) * kNumbersPerRound + choose(agreement, words.data(), attempt);
       const bool reserved = agreement.takes && is_free(number);
-      if (reserved) set_free(number, false);
+      if (reserved) take(number);
       if (words.back() != 0) {
         *context = number * kContextSpacing;
         co_return kOk;
@@ -128,7 +140,7 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
         *context = number * kContextSpacing;
         co_return kOk;
       }
-      if (reserved) set_free(number, true);
+      if (reserved) give_back(number);
       HR_CO_TRY(voted);
     }
     if (!found) {
@@ -142,12 +154,18 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
 
 void release_context(std::uint32_t context) noexcept {
   const std::uint32_t number = context / kContextSpacing;
-  if (number > kSelfNumber) set_free(number, true);
+  if (number > kSelfNumber && state != nullptr) give_back(number);
+}
+
+void keep_context(std::uint32_t context) {
+  const std::uint32_t number = context / kContextSpacing;
+  if (number > kSelfNumber) take(number);
 }
 
 int contexts_in_use() noexcept {
   int used = std::popcount(kReserved);
-  for (const std::uint64_t word : taken) used += std::popcount(word);
+  if (state == nullptr) return used;
+  for (const std::uint64_t word : taken()) used += std::popcount(word);
   return used;
 }
 

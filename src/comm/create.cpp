@@ -44,8 +44,7 @@ Status create(Communicator& comm, const Group& group, Ref<Communicator>* result)
   if (comm.is_inter()) HR_TRY(remote_choice(participants, members, group, &remote));
   Ref<Communicator> made;
   if (group.rank() != abi::kUndefined && (!remote || remote->size() > 0)) {
-    made = assemble(make_group({group.procs().begin(), group.procs().end()}, *comm.local_), std::move(remote),
-                    comm.errhandler_);
+    made = assemble(group_of(group.procs(), *comm.local_), std::move(remote), comm.errhandler_);
     HR_TRY(check_no_room(made));
   }
   HR_TRY(agree(members, made));
@@ -57,11 +56,10 @@ Status create_group(Communicator& comm, const Group& group, int tag, Ref<Communi
   HR_TRY(check_intra(comm));
   HR_TRY(check_part_of(group, comm));
   if (group.rank() == abi::kUndefined) return kOk;
-  Ref<Communicator> made =
-      assemble(make_group({group.procs().begin(), group.procs().end()}, *comm.local_), {}, comm.errhandler_);
+  Ref<Communicator> made = assemble(group_of(group.procs(), *comm.local_), {}, comm.errhandler_);
   HR_TRY(check_no_room(made));
   const Group& own = *made->local_;
-  const Members members{own.procs().data(), own.size(), own.rank(), comm.context() + kCreateGroupContext, tag};
+  const Members members{own.procs(), own.size(), own.rank(), comm.context() + kCreateGroupContext, tag};
   HR_TRY(agree(members, made));
   *result = std::move(made);
   return kOk;
@@ -73,8 +71,7 @@ Status create_from_group(const Group& group, const char* stringtag, const Info* 
   HR_TRY(check_stringtag(stringtag));
   if (group.size() == 0) return kOk;
   if (group.rank() == abi::kUndefined) return fail(Errc::kGroup, "the calling process is not in the group");
-  Ref<Communicator> made = assemble(make_group({group.procs().begin(), group.procs().end()}, group), {},
-                                    Ref<Errhandler>::share(&errhandler));
+  Ref<Communicator> made = assemble(group_of(group.procs(), group), {}, Ref<Errhandler>::share(&errhandler));
   HR_TRY(check_no_room(made));
   HR_TRY(agree(bootstrap_members(*made->local_, stringtag), made));
   set_info(*made, hints);

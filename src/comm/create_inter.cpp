@@ -13,9 +13,10 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-Blob pack_procs(std::span<const int> procs) {
-  Blob blob(procs.size_bytes());
-  std::memcpy(blob.data(), procs.data(), procs.size_bytes());
+Blob pack_procs(const ProcList& procs) {
+  const std::vector<int> all(procs.begin(), procs.end());
+  Blob blob(all.size() * sizeof(int));
+  std::memcpy(blob.data(), all.data(), blob.size());
   return blob;
 }
 
@@ -93,7 +94,7 @@ Status trade(const Members& members, Communicator* peer, int remote_leader, int 
   if (bridge->remote_leader == members.procs[members.me]) {
     return fail(Errc::kRank, "the remote leader (rank %d of the peer communicator) is the local leader", remote_leader);
   }
-  const Blob own = pack_procs({members.procs, static_cast<std::size_t>(members.size)});
+  const Blob own = pack_procs(members.procs);
   return p2p::run_blocking(
       exchange_blobs(members.procs[members.me], bridge->remote_leader, bridge->context, bridge->tag, &own, remote));
 }
@@ -143,7 +144,7 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
     }
   }
   HR_TRY(spread(members, at_leader, &bridge, &other));
-  Ref<Group> group = make_group({local.procs().begin(), local.procs().end()}, local);
+  Ref<Group> group = group_of(local.procs(), local);
   HR_TRY(join(members, bridge, other, std::move(group), Ref<Errhandler>::share(&errhandler), result));
   set_info(**result, hints);
   return kOk;
@@ -160,7 +161,7 @@ Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result)
   HR_TRY(p2p::run_blocking(allgather(members, &own, 1, reinterpret_cast<std::byte*>(flags.data()))));
   // Participants come in one order everywhere: the first group's flag is the first entry, the second group's the last.
   const bool swap = flags.front() != 0 && flags.back() == 0;
-  std::vector<int> procs(members.procs, members.procs + members.size);
+  std::vector<int> procs(members.procs.begin(), members.procs.end());
   if (swap) {
     const int own_size = comm.local_->size();
     const int first_size = participants.on_own_side(0) ? own_size : participants.size() - own_size;

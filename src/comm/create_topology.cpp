@@ -16,7 +16,7 @@ Status create_with(Communicator& comm, int nodes, std::unique_ptr<Topology> topo
   const Members members = participants.next_creation(comm);
   Ref<Communicator> made;
   if (comm.rank() < nodes) {
-    made = assemble(make_group({members.procs, members.procs + nodes}, *comm.local_), {}, comm.errhandler_);
+    made = assemble(group_of(members.procs.front(nodes), *comm.local_), {}, comm.errhandler_);
     HR_TRY(check_no_room(made));
     made->topology_ = std::move(topology);
   }

@@ -11,24 +11,37 @@ namespace hr::comm {
 
 namespace {
 
-// Answers "which rank has this process" in O(1) after O(size): procs are small numbers.
+// Answers "which rank has this process" in O(1), after O(size) where the group is no range: procs are small numbers.
 class RankTable {
  public:
-  explicit RankTable(const Group& group) {
+  explicit RankTable(const Group& group) : procs_(group.procs()) {
+    if (procs_.is_range()) return;
     int highest = -1;
     for (const int proc : group.procs()) highest = std::max(highest, proc);
     ranks_.assign(static_cast<std::size_t>(highest) + 1, abi::kUndefined);
     for (int rank = 0; rank < group.size(); ++rank) ranks_[static_cast<std::size_t>(group.proc(rank))] = rank;
   }
   [[nodiscard]] int rank(int proc) const noexcept {
+    if (procs_.is_range()) return procs_.rank_of(proc);
     const auto index = static_cast<std::size_t>(proc);
     return index < ranks_.size() ? ranks_[index] : abi::kUndefined;
   }
   [[nodiscard]] bool has(int proc) const noexcept { return rank(proc) != abi::kUndefined; }
 
  private:
+  ProcList procs_;
   std::vector<int> ranks_;
 };
+
+// Whether the entries are at equal distances, none twice.
+bool is_progression(const std::vector<int>& procs) noexcept {
+  if (procs.size() < 2) return true;
+  const int stride = procs[1] - procs[0];
+  for (std::size_t i = 1; i < procs.size(); ++i) {
+    if (procs[i] - procs[i - 1] != stride) return false;
+  }
+  return stride != 0;
+}
 
 Status check_ranks(const Group& group, std::span<const int> ranks) {
   std::vector<bool> seen(static_cast<std::size_t>(group.size()));
@@ -82,7 +95,7 @@ Ref<Group> select(const Group& group, std::span<const int> ranks) {
 
 Group& group_empty() noexcept {
   static Group* const empty = [] {
-    Group* group = Arena<Group>::instance().create(std::vector<int>{}, abi::kUndefined);
+    Group* group = Arena<Group>::instance().create(ProcList(), std::vector<int>{}, abi::kUndefined);
     group->set_predefined_handle(abi::kGroupEmpty);
     return group;
   }();
@@ -94,10 +107,21 @@ Group* predefined_group(std::uintptr_t abi_value) noexcept {
 }
 
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer) {
-  if (procs.empty()) return Ref<Group>::share(&group_empty());
-  const auto own = std::find(procs.begin(), procs.end(), boot::identity().rank);
-  const int rank = own == procs.end() ? abi::kUndefined : static_cast<int>(own - procs.begin());
-  return Ref<Group>::adopt(Arena<Group>::instance().create(std::move(procs), rank, std::move(session_buffer)));
+  const auto size = static_cast<int>(procs.size());
+  if (is_progression(procs)) {
+    const ProcList range = size == 0 ? ProcList() : ProcList::range(procs[0], size > 1 ? procs[1] - procs[0] : 1, size);
+    return group_of(range, std::move(session_buffer));
+  }
+  const ProcList list(procs.data(), size);  // stays valid when the vector moves
+  const int own = list.rank_of(boot::processes().self());
+  return Ref<Group>::adopt(Arena<Group>::instance().create(list, std::move(procs), own, std::move(session_buffer)));
+}
+
+Ref<Group> group_of(const ProcList& procs, std::shared_ptr<p2p::BufferPool> session_buffer) {
+  if (procs.size() == 0) return Ref<Group>::share(&group_empty());
+  if (!procs.is_range()) return make_group(std::vector<int>(procs.begin(), procs.end()), std::move(session_buffer));
+  const int own = procs.rank_of(boot::processes().self());
+  return Ref<Group>::adopt(Arena<Group>::instance().create(procs, std::vector<int>{}, own, std::move(session_buffer)));
 }
 
 int compare(const Group& a, const Group& b) {
@@ -173,11 +197,6 @@ Status translate(const Group& from, std::span<const int> ranks, const Group& to,
   return kOk;
 }
 
-int rank_of_proc(const Group& group, int proc) noexcept {
-  const auto found = std::find(group.procs().begin(), group.procs().end(), proc);
-  return found == group.procs().end() ? abi::kUndefined : static_cast<int>(found - group.procs().begin());
-}
-
 bool is_subset(const Group& part, const Group& whole) {
   const RankTable table(whole);
   return std::all_of(part.procs().begin(), part.procs().end(), [&](int proc) { return table.has(proc); });
@@ -186,6 +205,14 @@ bool is_subset(const Group& part, const Group& whole) {
 bool overlap(const Group& a, const Group& b) {
   const RankTable table(b);
   return std::any_of(a.procs().begin(), a.procs().end(), [&](int proc) { return table.has(proc); });
+}
+
+bool on_one_host(const Group& group) noexcept {
+  const boot::Processes& processes = boot::processes();
+  for (const int proc : group.procs()) {
+    if (!processes.same_host(proc, group.proc(0))) return false;
+  }
+  return true;
 }
 
 }  // namespace hr::comm

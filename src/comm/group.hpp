@@ -1,4 +1,5 @@
-// Group: an ordered set of processes (MPI 5.0 section 7.3). Immutable after construction.
+// Group: an ordered set of processes (MPI 5.0 section 7.3), as indices into the table of processes
+// (boot/processes.hpp). Immutable after construction.
 //
 // Owner: reference counted. Threads: immutable.
 #pragma once
@@ -11,6 +12,7 @@
 
 #include "base/object.hpp"
 #include "base/status.hpp"
+#include "comm/proc_list.hpp"
 
 namespace hr::p2p {
 class BufferPool;
@@ -21,20 +23,26 @@ namespace hr::comm {
 class Group final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kGroup;
-  // procs[rank] = process index in the job. own_rank: this process's rank in it, abi::kUndefined when not a member.
-  Group(std::vector<int> procs, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
-      : Object(kKind), procs_(std::move(procs)), own_rank_(own_rank), session_buffer_(std::move(session_buffer)) {}
+  // `procs`: a range, or a view of `table`, whose memory the group takes over. own_rank: this process's rank in it,
+  // abi::kUndefined when not a member.
+  Group(ProcList procs, std::vector<int> table, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
+      : Object(kKind),
+        procs_(procs),
+        own_rank_(own_rank),
+        table_(std::move(table)),
+        session_buffer_(std::move(session_buffer)) {}
 
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(procs_.size()); }
+  [[nodiscard]] int size() const noexcept { return procs_.size(); }
   [[nodiscard]] int rank() const noexcept { return own_rank_; }
-  [[nodiscard]] int proc(int rank) const noexcept { return procs_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] std::span<const int> procs() const noexcept { return procs_; }
+  [[nodiscard]] int proc(int rank) const noexcept { return procs_[rank]; }
+  [[nodiscard]] const ProcList& procs() const noexcept { return procs_; }
   // The buffer of the session that it was derived from (MPI_Session_attach_buffer); null: of none.
   [[nodiscard]] const std::shared_ptr<p2p::BufferPool>& session_buffer() const noexcept { return session_buffer_; }
 
  private:
-  std::vector<int> procs_;
+  ProcList procs_;
   int own_rank_;
+  std::vector<int> table_;  // behind procs_; empty for a range
   std::shared_ptr<p2p::BufferPool> session_buffer_;
 };
 
@@ -43,6 +51,10 @@ class Group final : public Object {
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
 inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
   return make_group(std::move(procs), origin.session_buffer());
+}
+Ref<Group> group_of(const ProcList& procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
+inline Ref<Group> group_of(const ProcList& procs, const Group& origin) {
+  return group_of(procs, origin.session_buffer());
 }
 
 // MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
@@ -65,9 +77,9 @@ Status exclude_ranges(const Group& group, int count, const int (*ranges)[3], Ref
 Status translate(const Group& from, std::span<const int> ranks, const Group& to, int* result);
 
 // --- for the layers above ---
-// The rank of a process, MPI_UNDEFINED when it is no member. O(size).
-[[nodiscard]] int rank_of_proc(const Group& group, int proc) noexcept;
 [[nodiscard]] bool is_subset(const Group& part, const Group& whole);
 [[nodiscard]] bool overlap(const Group& a, const Group& b);
+// Whether all processes are on one host.
+[[nodiscard]] bool on_one_host(const Group& group) noexcept;
 
 }  // namespace hr::comm

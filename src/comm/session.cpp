@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
 #include <utility>
 
 #include "boot/boot.hpp"
@@ -15,11 +14,9 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPsets = {"mpi://WORLD", "mpi://SELF"};
 
-std::vector<int> procs_of(std::size_t pset) {
-  if (pset == 1) return {boot::identity().rank};
-  std::vector<int> procs(static_cast<std::size_t>(boot::identity().size));
-  std::iota(procs.begin(), procs.end(), 0);
-  return procs;
+ProcList procs_of(std::size_t pset) {
+  if (pset == 1) return ProcList::range(boot::identity().rank, 1, 1);
+  return ProcList::range(0, 1, boot::identity().size);
 }
 
 // Names are URIs, without regard to case.
@@ -64,7 +61,7 @@ Status pset_name(int n, std::string_view* name) {
 Status pset_group(const Session& session, std::string_view name, Ref<Group>* group) {
   std::size_t pset = 0;
   HR_TRY(find_pset(name, &pset));
-  *group = make_group(procs_of(pset), session.buffer_);
+  *group = group_of(procs_of(pset), session.buffer_);
   return kOk;
 }
 

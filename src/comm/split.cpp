@@ -32,15 +32,7 @@ Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& 
   return make_group(std::move(chosen), origin);
 }
 
-int node_of(int proc) {
-  const std::vector<int>& nodes = boot::identity().node_of_rank;
-  return nodes.empty() ? 0 : nodes[static_cast<std::size_t>(proc)];
-}
-
-bool spans_nodes(const Group& group) {
-  return std::any_of(group.procs().begin(), group.procs().end(),
-                     [&](int proc) { return node_of(proc) != node_of(group.proc(0)); });
-}
+int own_host() { return boot::processes().host_of(boot::processes().self()); }
 
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
 constexpr const char* kSharedMemory = "mpi_shared_memory";
@@ -50,7 +42,7 @@ int color_by_resource(const Info* hints, int type) {
   if (hints == nullptr) return abi::kUndefined;
   const int proc = boot::identity().rank;
   const std::string* resource = hints->get(kResourceKey);
-  if (resource != nullptr && *resource == kSharedMemory) return node_of(proc);
+  if (resource != nullptr && *resource == kSharedMemory) return own_host();
   const std::string* pset = type == abi::kCommTypeResourceGuided ? hints->get("mpi_pset_name") : nullptr;
   if (pset != nullptr && is_pset_name(0, *pset)) return 0;
   if (pset != nullptr && is_pset_name(1, *pset)) return proc;
@@ -90,7 +82,7 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
     case abi::kUndefined:
       break;
     case abi::kCommTypeShared:
-      color = node_of(boot::identity().rank);
+      color = own_host();
       break;
     case abi::kCommTypeHwGuided:
     case abi::kCommTypeResourceGuided:
@@ -98,8 +90,8 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
       break;
     case abi::kCommTypeHwUnguided:
       // Each part must be smaller than the whole.
-      if (spans_nodes(*comm.local_)) {
-        color = node_of(boot::identity().rank);
+      if (!on_one_host(*comm.local_)) {
+        color = own_host();
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
       }
       break;

@@ -19,11 +19,6 @@ namespace {
 
 std::unique_ptr<Engine> the_engine;
 
-int processes_on_node(const boot::Identity& identity) {
-  const int node = identity.node_of_rank[static_cast<std::size_t>(identity.rank)];
-  return static_cast<int>(std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node));
-}
-
 // The path to a process has failed. Whoever waits for it would wait for ever.
 void lose(int proc, Status /*why*/) {
   boot::abort(1, "rank " + std::to_string(proc) + " cannot be reached any more: " + take_detail());
@@ -61,9 +56,9 @@ Status init() {
   the_engine->rank = identity.rank;
   the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
   for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
-  the_engine->processes_on_node = processes_on_node(identity);
+  the_engine->processes_on_node = static_cast<int>(boot::processes().of_this_host().size());
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
-  const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
+  const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));

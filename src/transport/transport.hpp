@@ -22,9 +22,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/status.hpp"
+#include "boot/processes.hpp"
 
 namespace hr::transport {
 
@@ -98,7 +98,7 @@ struct Caps {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // After everybody's create() and an exchange of what it published (boot::put(), boot::tell()).
+  // After everybody's create() and an exchange of what it published (boot::put(), boot::node_put()).
   virtual Status open() { return kOk; }
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
@@ -180,9 +180,9 @@ class Transport {
 
 // The facts about the job a transport is built from.
 struct Job {
-  int rank = 0;
-  int size = 1;
-  std::vector<int> node_of_rank;
+  int rank;
+  int size;
+  const boot::Processes& processes;
   std::string_view job_id;
 };
 

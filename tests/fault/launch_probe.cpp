@@ -24,7 +24,7 @@ void check(hr::Status status) {
 void say_hello() {
   const boot::Identity& self = boot::identity();
   std::string nodes;
-  for (const int node : self.node_of_rank) nodes += std::to_string(node);
+  for (int rank = 0; rank < self.size; ++rank) nodes += std::to_string(boot::processes().host_of(rank));
   std::printf("rank %d of %d app %d nodes %s launcher %d job %s\n", self.rank, self.size, self.appnum, nodes.c_str(),
               self.has_launcher ? 1 : 0, self.job_id.c_str());
   std::fflush(stdout);

@@ -79,13 +79,6 @@ Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number
   return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
-bool one_node() {
-  for (const int node : boot::identity().node_of_rank) {
-    if (node != boot::identity().node_of_rank.front()) return false;
-  }
-  return true;
-}
-
 // The predefined attributes of section 9.1.2; programs get pointers to these. nullptr: not a predefined keyval.
 // *known = false: the attribute has no value.
 int* predefined_value(int keyval, bool* known) {
@@ -105,7 +98,7 @@ int* predefined_value(int keyval, bool* known) {
     case MPI_IO:
       return &io;
     case MPI_WTIME_IS_GLOBAL:
-      wtime_is_global = one_node() ? 1 : 0;
+      wtime_is_global = boot::processes().job_on_one_host() ? 1 : 0;
       return &wtime_is_global;
     case MPI_APPNUM:
       appnum = boot::identity().appnum;

@@ -18,12 +18,6 @@ namespace hr::coll::tuning {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
-constexpr std::size_t kPiece = 900;  // characters that every launcher takes as a value
-constexpr const char* kPieces = "headrace-tuning";
-
-std::vector<SelectionRow> own_rows;  // of process 0
-
-std::string key_of(std::size_t piece) { return std::string(kPieces) + "-" + std::to_string(piece); }
 
 std::string system_reason(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
@@ -39,35 +33,6 @@ std::string read_text(int descriptor, std::string* text) {
     text->append(chunk, static_cast<std::size_t>(count));
   }
   return count < 0 ? system_reason("cannot be read") : "";
-}
-
-Status put_rows(const std::vector<SelectionRow>& rows) {
-  const std::string text = encode(rows);
-  std::size_t pieces = 0;
-  for (std::size_t from = 0; from < text.size(); from += kPiece) {
-    HR_TRY(boot::put(key_of(pieces++), std::string_view(text).substr(from, kPiece)));
-  }
-  const std::string count = std::to_string(pieces);
-  HR_TRY(boot::put(kPieces, count));  // for other nodes; last: where it is missing there are no rows
-  boot::tell(kPieces, count);
-  return kOk;
-}
-
-Status get_rows(std::vector<SelectionRow>* rows) {
-  std::string word;
-  HR_TRY(boot::told(kPieces, &word));
-  if (word.empty() && !boot::get(kPieces, &word).ok()) {
-    take_detail();
-    return kOk;
-  }
-  std::size_t pieces = 0;
-  std::from_chars(word.data(), word.data() + word.size(), pieces);
-  std::string text;
-  for (std::size_t piece = 0; piece < pieces; ++piece) {
-    HR_TRY(boot::get(key_of(piece), &word));
-    text += word;
-  }
-  return decode(text, rows);
 }
 
 }  // namespace
@@ -96,30 +61,23 @@ File read() {
   return file;
 }
 
-void share() {
-  own_rows.clear();
-  const boot::Identity& identity = boot::identity();
-  if (identity.rank != 0) return;
-  boot::tell(kPieces, "0");
-  File file = read();
-  if (!file.found) return;
-  if (file.problem.empty() && identity.size > 1 && !put_rows(file.rows).ok()) file.problem = take_detail();
+std::string rows_for_job() {
+  const File file = read();
+  if (!file.found) return {};
   if (!file.problem.empty()) {
     log::write(log::Level::kError, "tuning file %s: %s. It is ignored (HEADRACE_TUNING_FILE=off: none is looked for)",
                file.path.c_str(), file.problem.c_str());
-    return;
+    return {};
   }
-  own_rows = std::move(file.rows);
-  log::write(log::Level::kDecision, "tuning file %s: %zu rows", file.path.c_str(), own_rows.size());
+  log::write(log::Level::kDecision, "tuning file %s: %zu rows", file.path.c_str(), file.rows.size());
+  return encode(file.rows);
 }
 
 std::vector<SelectionRow> job_rows() {
-  const boot::Identity& identity = boot::identity();
-  if (identity.rank == 0) return own_rows;
   std::vector<SelectionRow> rows;
-  if (!get_rows(&rows).ok()) {
+  if (!decode(boot::setting(kSetting.name), &rows).ok()) {
     // Process 0 uses them: going on without would be worse than the end.
-    boot::abort(1, "the rows of the tuning file cannot be had: " + take_detail());
+    boot::abort(1, "the rows of the tuning file cannot be used: " + take_detail());
   }
   return rows;
 }

@@ -1,16 +1,15 @@
 // Tuning: the tuning file of a job, and how all of its processes come to use the same rows.
 //
-// Process 0 reads the file in MPI_Init and puts its rows into the boot layer's key-value space, before the exchange
-// that MPI_Init has anyway; the others take them from there at their first collective. So no two processes can
-// disagree, whatever files they would have found. That there is none is told to the processes of its node with the
-// words they are told anyway (boot.hpp): without a file all of this costs one failing open() in process 0. A file that
-// cannot be used is named once, by process 0, and the job runs with the built-in rows. Owner: process-wide. Threads:
-// library lock.
+// Process 0 reads the file in MPI_Init, and its rows are a setting of the job (boot.hpp), which every process has when
+// MPI_Init is over and decodes at its first collective. So no two processes can disagree, whatever files they would
+// have found. Without a file all of this costs one failing open() in process 0. A file that cannot be used is named
+// once, by process 0, and the job runs with the built-in rows. Threads: library lock.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "boot/boot.hpp"
 #include "coll/select.hpp"
 
 namespace hr::coll::tuning {
@@ -24,8 +23,9 @@ struct File {
 };
 [[nodiscard]] File read();
 
-// In MPI_Init, after the boot layer's and before its next fence.
-void share();
+// In process 0, for boot::init(): the encoded rows.
+[[nodiscard]] std::string rows_for_job();
+inline constexpr boot::Setting kSetting{"tuning", rows_for_job};
 
 // The rows of the job: before MPI_Init, and where there is no file, none.
 [[nodiscard]] std::vector<SelectionRow> job_rows();

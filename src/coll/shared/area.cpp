@@ -146,8 +146,8 @@ void Area::meet_neighbours() {
 Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
-  const std::span<const int> procs = comm_.local_->procs();
-  const comm::Members members{procs.data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
+  const comm::ProcList& procs = comm_.local_->procs();
+  const comm::Members members{procs, size_, rank_, comm_.context() + comm::kSharedMemoryContext,
                               tag_ + static_cast<int>(part)};
   Place place;
   if (rank_ == 0) {
@@ -193,18 +193,13 @@ Task Area::open(Sharing part) {
 }
 
 Task Area::agree(std::uint64_t* facts) {
-  const comm::Members members{comm_.local_->procs().data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
-                              tag_};
+  const comm::Members members{comm_.local_->procs(), size_, rank_, comm_.context() + comm::kSharedMemoryContext, tag_};
   return comm::and_reduce(members, facts, 1);
 }
 
 bool can_share(const comm::Communicator& comm) {
   if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
-  const std::vector<int>& node = boot::identity().node_of_rank;
-  const std::span<const int> procs = comm.local_->procs();
-  return std::all_of(procs.begin(), procs.end(), [&](int proc) {
-    return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
-  });
+  return comm::on_one_host(*comm.local_);
 }
 
 Area* area_for(const Call& call) {

@@ -38,7 +38,7 @@ constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
 constexpr unsigned kLone = 2;
 
-// Told to the processes of a node: where to open the segment.
+// Key in the host's store: where to open the segment.
 constexpr const char* kFile = "shm";
 
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
@@ -63,14 +63,12 @@ class Shm final : public Transport {
  public:
   Shm(const Job& job, const Upcalls& upcalls) : handlers_(upcalls.handlers) {
     local_of_.assign(static_cast<std::size_t>(job.size), -1);
-    const int own_node = job.node_of_rank[static_cast<std::size_t>(job.rank)];
-    for (int rank = 0; rank < job.size; ++rank) {
-      if (job.node_of_rank[static_cast<std::size_t>(rank)] != own_node) continue;
+    for (const int rank : job.processes.of_this_host()) {
       if (rank == job.rank) own_ = static_cast<int>(ranks_.size());
       local_of_[static_cast<std::size_t>(rank)] = static_cast<int>(ranks_.size());
       ranks_.push_back(rank);
     }
-    node_ = own_node;
+    node_ = job.processes.host_of(job.rank);
     direct_ = processes() <= kDirectPollLimit;
   }
 
@@ -197,7 +195,7 @@ void Shm::create(const Job& job) {
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
   // The others learn of a failure instead of waiting for ever.
-  boot::tell(kFile, created_.ok() ? segment_.name() : "failed");
+  boot::node_put(kFile, created_.ok() ? segment_.name() : "failed");
 }
 
 Status Shm::open() {
@@ -207,7 +205,7 @@ Status Shm::open() {
     HR_TRY(created_);
   } else {
     std::string answer;
-    HR_TRY(boot::told(kFile, &answer));
+    HR_TRY(boot::node_get(kFile, &answer));
     if (answer == "failed") {
       return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
                   path_.c_str());
@@ -403,10 +401,8 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
 }
 
 Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+  if (job.processes.of_this_host().size() <= 1) return kOk;
   auto made = std::make_unique<Shm>(job, upcalls);
-  int on_node = 0;
-  for (int rank = 0; rank < job.size; ++rank) on_node += made->reaches(rank) ? 1 : 0;
-  if (on_node <= 1) return kOk;
   made->create(job);
   *out = std::move(made);
   return kOk;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "test_environment.hpp"
 
@@ -68,6 +70,33 @@ TEST(Knobs, EnumsTakeTheirValuesOnly) {
   EXPECT_FALSE(set_knob("shm_single_copy", "of"));
   EXPECT_FALSE(set_knob("shm_single_copy", "auto,on"));
   EXPECT_TRUE(set_knob("shm_single_copy", "auto"));
+}
+
+TEST(Knobs, ThoseOfTheJobAreTakenFromProcessZero) {
+  ASSERT_TRUE(set_knob("coll_force", "bcast:linear"));
+  ASSERT_TRUE(set_knob("coll_shared_after", "7"));
+  const auto own = job_knobs();
+  const auto names = [&](std::string_view name) {
+    return std::any_of(own.begin(), own.end(), [&](const JobKnob& each) { return each.name == name; });
+  };
+  EXPECT_TRUE(names("coll_force"));
+  EXPECT_FALSE(names("shm_dir")) << "it has its default";
+  EXPECT_FALSE(names("eager_bytes")) << "the process's own affair";
+
+  const std::vector<JobKnob> told = {
+      {"coll_shared_after", "9"}, {"coll_team", "2"}, {"of_another_version", "1"}, {"eager_bytes", "1"}};
+  const auto differed = take_job_knobs(told);
+  EXPECT_EQ(knobs().coll_force, "") << "process 0 has the default";
+  EXPECT_EQ(knobs().coll_shared_after, 9);
+  EXPECT_EQ(knobs().coll_team, 2);
+  EXPECT_NE(knobs().eager_bytes, 1U);
+  EXPECT_EQ(knob_origin(index_of("coll_team")), KnobOrigin::kJob);
+  ASSERT_EQ(differed.size(), 2U) << "coll_team was not set here";
+  EXPECT_EQ(differed[0].name, "coll_force");
+  EXPECT_EQ(differed[0].text, "bcast:linear");
+  EXPECT_TRUE(take_job_knobs(told).empty());
+  EXPECT_TRUE(take_job_knobs({}).empty());
+  EXPECT_EQ(knobs().coll_shared_after, 3) << "the default again";
 }
 
 TEST(Knobs, UnknownNameIsRefused) { EXPECT_FALSE(set_knob("no_such_knob", "1")); }

@@ -64,9 +64,16 @@ std::map<std::string, std::string> friendly() {
           {"get_appnum", "cmd=appnum appnum=2 rc=0"},
           {"get_universe_size", "cmd=universe_size size=8 rc=0"},
           {"get", "cmd=get_result rc=0 msg=success value=(vector,(0,1,2),(1,1,1))"},
+          {"cmd=get kvsname=headrace_12_ab key=headrace-job wait=1", "cmd=get_result rc=0 value=1/"},
           {"put", "cmd=put_result rc=0 msg=success"},
           {"barrier_in", "cmd=barrier_out rc=0"},
           {"finalize", "cmd=finalize_ack rc=0"}};
+}
+
+std::vector<int> hosts() {
+  std::vector<int> numbers;
+  for (int proc = 0; proc < processes().size(); ++proc) numbers.push_back(processes().host_of(proc));
+  return numbers;
 }
 
 TEST(Pmi1, IdentityComesFromTheLauncher) {
@@ -77,7 +84,9 @@ TEST(Pmi1, IdentityComesFromTheLauncher) {
   EXPECT_EQ(identity().appnum, 2);
   EXPECT_EQ(identity().universe_size, 8);
   EXPECT_EQ(identity().job_id, "headrace_12_ab");
-  EXPECT_EQ(identity().node_of_rank, (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(hosts(), (std::vector<int>{0, 0, 1}));
+  EXPECT_TRUE(processes().on_this_host(0));
+  EXPECT_FALSE(processes().job_on_one_host());
   EXPECT_TRUE(identity().has_launcher);
   EXPECT_TRUE(put("key", "value").ok());
   EXPECT_FALSE(put("key", std::string(2000, 'x')).ok()) << "longer than the launcher takes";
@@ -85,20 +94,18 @@ TEST(Pmi1, IdentityComesFromTheLauncher) {
   EXPECT_TRUE(finalize().ok());
 }
 
-TEST(Pmi1, WithoutAMappingHostsAreExchangedAndAForeignNameIsMadeUnique) {
+TEST(Pmi1, OfALauncherThatSaysLittleProcessZeroTellsTheRest) {
   auto answers = friendly();
   answers["get_my_kvsname"] = "cmd=my_kvsname kvsname=12.0/x";
   answers["get"] = "cmd=get_result rc=-1 msg=key_not_found value=unknown";
-  answers["cmd=get kvsname=12.0/x key=headrace-job"] = "cmd=get_result rc=0 value=77_123";
-  for (int rank = 0; rank < 3; ++rank) {
-    answers["cmd=get kvsname=12.0/x key=headrace-host-" + std::to_string(rank)] =
-        std::string("cmd=get_result rc=0 value=") + (rank == 1 ? "b" : "a");
-  }
+  answers["cmd=get kvsname=12.0/x key=headrace-job"] =
+      "cmd=get_result rc=0 value=1/11/job%20hosts24/(vector,(0,1,1),(1,2,1))10/job%20name6/77_123";
   ScriptedLauncher launcher(answers);
   ASSERT_TRUE(init().ok()) << take_detail();
   EXPECT_EQ(identity().job_id, "12_0_x_77_123");
-  EXPECT_EQ(identity().node_of_rank, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(hosts(), (std::vector<int>{0, 1, 2}));
   EXPECT_TRUE(finalize().ok());
+  EXPECT_EQ(identity().size, 1) << "afterwards this is a process alone";
 }
 
 TEST(Pmi1, ARefusalIsToldWithTheLauncherWords) {

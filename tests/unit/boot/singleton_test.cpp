@@ -13,7 +13,8 @@ TEST(Singleton, IsRankZeroOfOne) {
   EXPECT_EQ(identity().rank, 0);
   EXPECT_EQ(identity().size, 1);
   EXPECT_FALSE(identity().has_launcher);
-  EXPECT_EQ(identity().node_of_rank, std::vector<int>{0});
+  EXPECT_EQ(processes().size(), 1);
+  EXPECT_TRUE(processes().job_on_one_host());
   EXPECT_EQ(identity().job_id.find_first_of("/. "), std::string::npos);
 
   ASSERT_TRUE(put("key", "value").ok());
@@ -23,8 +24,8 @@ TEST(Singleton, IsRankZeroOfOne) {
   EXPECT_EQ(value, "value");
   EXPECT_FALSE(get("no-such-key", &value).ok());
   EXPECT_NE(take_detail().find("no-such-key"), std::string::npos);
-  tell("word", "for myself");
-  ASSERT_TRUE(told("word", &value).ok());
+  node_put("word", "for myself");
+  ASSERT_TRUE(node_get("word", &value).ok());
   EXPECT_EQ(value, "for myself");
   EXPECT_TRUE(finalize().ok());
 }

@@ -50,6 +50,23 @@ TEST_F(CommunicatorTest, DupHasItsOwnContextAndInheritsTheErrorHandler) {
   ASSERT_TRUE(free(*copy.detach()).ok());
 }
 
+TEST_F(CommunicatorTest, EachUseOfMpiBeginsAnew) {
+  Ref<Communicator> kept;
+  ASSERT_TRUE(dup(*self(), nullptr, &kept).ok());
+  world()->name_ = "changed";
+  finalize();
+  EXPECT_EQ(world(), nullptr);
+  EXPECT_EQ(predefined_communicator(abi::kCommSelf), nullptr);
+  ASSERT_TRUE(init().ok());
+  EXPECT_EQ(world()->name_, "MPI_COMM_WORLD");
+  // What the program still has of the first use keeps its context.
+  Ref<Communicator> made;
+  ASSERT_TRUE(dup(*self(), nullptr, &made).ok());
+  EXPECT_NE(made->context(), kept->context());
+  kept = {};
+  made = {};
+}
+
 TEST_F(CommunicatorTest, ContextsAreGivenBackWithTheLastReference) {
   std::uint32_t first = 0;
   for (int i = 0; i < 100000; ++i) {

@@ -1,0 +1,28 @@
+// KeyValues: pairs of texts, as one text that every launcher's key-value space takes.
+//
+// Internal to boot/. Threads: none of its own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace hr::boot {
+
+class Provider;
+
+using KeyValues = std::map<std::string, std::string, std::less<>>;
+
+// "3/shm9/some/path": each text after its length, of characters that a launcher takes (others as %20). Errors of
+// split(): MPI_ERR_OTHER for what join() did not write.
+[[nodiscard]] std::string join(const KeyValues& pairs);
+Status split(std::string_view text, KeyValues* pairs);
+
+// A value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put last.
+Status put_long(Provider& provider, const std::string& key, std::string_view text);
+// What a process has put so. `wait`: it may come yet (Provider::get_waiting()).
+Status get_long(Provider& provider, const std::string& key, bool wait, std::string* text);
+
+}  // namespace hr::boot

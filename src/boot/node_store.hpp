@@ -1,0 +1,34 @@
+// NodeStore: the key-value store of one host, which its first process fills at the start and the others read, as one
+// value of the launcher's key-value space: each process asks once, however many keys there are.
+//
+// Internal to boot/. Owner: boot.cpp, one from init() on. Threads: library lock.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "boot/key_values.hpp"
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+
+class NodeStore {
+ public:
+  NodeStore() = default;
+  NodeStore(int host, bool first) : key_("headrace-node-" + std::to_string(host)), first_(first) {}
+
+  // Has an effect on the first process of the host alone, until it has published.
+  void put(std::string_view key, std::string_view value);
+  // Before a fence: what has been put, if anything.
+  Status publish(Provider& provider);
+  // Empty when it has not been put. Errors: the provider's.
+  Status get(Provider& provider, std::string_view key, std::string* value);
+
+ private:
+  std::string key_;
+  bool first_ = false;
+  bool known_ = false;  // values_ is what was published
+  KeyValues values_;
+};
+
+}  // namespace hr::boot

@@ -1,0 +1,35 @@
+// What boot holds from init() to finalize(). Internal to boot/.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "boot/boot.hpp"
+#include "boot/key_values.hpp"
+#include "boot/node_store.hpp"
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+
+struct State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  Identity identity;
+  Processes processes;
+  KeyValues settings;
+  NodeStore node_store;
+  std::unique_ptr<Provider> provider;
+  std::vector<int> node_flags;  // their sockets
+};
+
+// init() with this provider, for tests.
+Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
+
+// A socket that is closed at finalize().
+void keep_open(int socket);
+
+}  // namespace hr::boot

@@ -1,0 +1,29 @@
+// What comm holds while MPI is in use, from init() to finalize(); the next use makes a new one. Internal to comm/.
+//
+// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are no part of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace hr::comm {
+
+// Numbers of contexts; a set bit is taken. Grows with the highest number that was ever taken.
+struct ContextTable {
+  std::vector<std::uint64_t> taken;
+  int agreements_under_way = 0;
+};
+
+struct State {
+  Ref<Communicator> world;
+  Ref<Communicator> self;
+  ContextTable contexts;
+};
+
+// Null outside of init() and finalize().
+extern std::unique_ptr<State> state;
+
+}  // namespace hr::comm

@@ -1,0 +1,156 @@
+// What a job agrees on at the start, with launchers of several kinds: a thread for each process, one key-value space.
+#include "boot/job_exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace hr::boot {
+namespace {
+
+struct Space {
+  explicit Space(int size) : fences(size) {}
+  std::mutex mutex;
+  std::condition_variable changed;
+  KeyValues values;
+  std::barrier<> fences;
+};
+
+struct Kind {
+  bool ours;         // names jobs and lets a process wait for a value
+  bool tells_hosts;  // the launcher says where the processes are
+};
+
+class Process final : public Provider {
+ public:
+  Process(Space& space, Kind kind) : space_(space), kind_(kind) {}
+  Status connect(Identity*, std::vector<int>*) override { return kOk; }
+  [[nodiscard]] bool names_jobs() const noexcept override { return kind_.ours; }
+  [[nodiscard]] bool can_wait() const noexcept override { return kind_.ours; }
+  Status put(std::string_view key, std::string_view value) override {
+    const std::lock_guard guard(space_.mutex);
+    EXPECT_TRUE(space_.values.emplace(key, value).second) << key << " is put twice";
+    EXPECT_LT(value.size(), 1024U);
+    space_.changed.notify_all();
+    return kOk;
+  }
+  Status get(std::string_view key, std::string* value) override {
+    ++gets;
+    const std::lock_guard guard(space_.mutex);
+    const auto found = space_.values.find(key);
+    if (found == space_.values.end()) return fail(Errc::kOther, "there is no such key");
+    *value = found->second;
+    return kOk;
+  }
+  Status get_waiting(std::string_view key, std::string* value) override {
+    ++gets;
+    std::unique_lock lock(space_.mutex);
+    space_.changed.wait(lock, [&] { return space_.values.contains(key); });
+    *value = space_.values.find(key)->second;
+    return kOk;
+  }
+  Status fence() override {
+    ++fences;
+    space_.fences.arrive_and_wait();
+    return kOk;
+  }
+  Status finalize() override { return kOk; }
+  void abort(int) noexcept override {}
+
+  int gets = 0;
+  int fences = 0;
+
+ private:
+  Space& space_;
+  Kind kind_;
+};
+
+struct Result {
+  Identity identity;
+  std::vector<int> hosts;
+  KeyValues settings;
+  int gets = 0;
+  int fences = 0;
+};
+
+// A job whose process 0 says `said`; host_of tells where each rank is.
+std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::string& said) {
+  Space space(size);
+  std::vector<Result> results(static_cast<std::size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      Result& own = results[static_cast<std::size_t>(rank)];
+      Process process(space, kind);
+      own.identity.rank = rank;
+      own.identity.size = size;
+      own.identity.job_id = "job";
+      for (int each = 0; kind.tells_hosts && each < size; ++each) own.hosts.push_back(host_of(each));
+      own.settings["word"] = rank == 0 ? said : "";
+      const std::string host = "host" + std::to_string(host_of(rank));
+      EXPECT_TRUE(exchange_job(process, host, &own.identity, &own.hosts, &own.settings).ok()) << take_detail();
+      own.gets = process.gets;
+      own.fences = process.fences;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+void expect_agreement(const std::vector<Result>& results, int (*host_of)(int), const std::string& said) {
+  for (const Result& each : results) {
+    ASSERT_EQ(each.hosts.size(), results.size());
+    for (std::size_t rank = 0; rank < results.size(); ++rank) {
+      for (std::size_t other = 0; other < rank; ++other) {
+        EXPECT_EQ(each.hosts[rank] == each.hosts[other],
+                  host_of(static_cast<int>(rank)) == host_of(static_cast<int>(other)));
+      }
+    }
+    EXPECT_EQ(each.hosts, results[0].hosts);
+    EXPECT_EQ(each.identity.job_id, results[0].identity.job_id);
+    EXPECT_EQ(each.settings.at("word"), said);
+  }
+}
+
+int in_blocks(int rank) { return rank / 3; }
+int in_turns(int rank) { return rank % 3; }
+int anywhere(int rank) { return rank * rank % 5; }
+
+TEST(JobExchange, EverybodyHasWhatProcessZeroSays) {
+  const std::string rows(3000, 'r');
+  for (const Kind kind : {Kind{true, true}, Kind{false, true}, Kind{false, false}, Kind{true, false}}) {
+    for (const int size : {1, 2, 7, 12}) {
+      for (const auto host_of : {in_blocks, in_turns, anywhere}) {
+        SCOPED_TRACE(testing::Message() << "ours " << kind.ours << ", hosts " << kind.tells_hosts << ", " << size);
+        const std::vector<Result> results = start(kind, size, host_of, rows);
+        expect_agreement(results, host_of, rows);
+        EXPECT_EQ(results[0].identity.job_id == "job", kind.ours) << "others' names are made unique";
+      }
+    }
+  }
+}
+
+TEST(JobExchange, NoProcessAsksForAllOthers) {
+  constexpr int kSize = 100;
+  for (const auto host_of : {in_blocks, in_turns}) {
+    const std::vector<Result> results = start({false, false}, kSize, host_of, "few");
+    expect_agreement(results, host_of, "few");
+    EXPECT_EQ(results[0].gets, kSize);
+    for (std::size_t rank = 1; rank < kSize; ++rank) EXPECT_EQ(results[rank].gets, 1);
+    for (const Result& each : results) EXPECT_EQ(each.fences, 2);
+  }
+}
+
+TEST(JobExchange, OurLauncherNeedsNoFenceForIt) {
+  for (const Result& each : start({true, true}, 9, in_turns, "few")) {
+    EXPECT_EQ(each.fences, 0);
+    EXPECT_LE(each.gets, 1);
+  }
+}
+
+}  // namespace
+}  // namespace hr::boot
