@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/machine.hpp"
 #include "base/past_caches.hpp"
 
 namespace hr::transport::shm {
@@ -16,11 +15,6 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) { return (va
 
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept {
   return round_up(sizeof(RingMemory) + payload_bytes, kPage);
-}
-
-std::size_t piece_bytes() noexcept {
-  static const std::size_t bytes = is_amd() ? 2048 : 3072;
-  return bytes;
 }
 
 void Producer::see_consumed() noexcept {
@@ -74,27 +68,11 @@ bool Producer::send_long(const Header& header, const void* payload, std::size_t 
   if (slot == nullptr) return false;
   if (past_caches) {
     copy_past_caches(slot, static_cast<const std::byte*>(payload), bytes);
-  } else if (awaited(bytes) && bytes >= 2 * piece_bytes()) {
-    copy_in_pieces(slot, static_cast<const std::byte*>(payload), bytes);
   } else if (bytes != 0) {
     std::memcpy(slot, payload, bytes);
   }
   commit(header);
   return true;
-}
-
-void Producer::copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept {
-  constexpr std::size_t kMostPieces = (1U << (32 - kLapBits)) - 1;
-  Cell& cell = memory_->cells[next_cell_ % kCells];
-  write_place(cell);
-  const std::uint32_t lap = lap_of(next_cell_);
-  const std::size_t each = piece_bytes();
-  const std::size_t pieces = std::min((bytes - 1) / each, kMostPieces);
-  for (std::size_t piece = 0; piece < pieces; ++piece) {
-    std::memcpy(slot + piece * each, payload + piece * each, each);
-    cell.sequence.store(lap | static_cast<std::uint32_t>(piece + 1) << kLapBits, std::memory_order_release);
-  }
-  std::memcpy(slot + pieces * each, payload + pieces * each, bytes - pieces * each);
 }
 
 std::byte* Producer::reserved() const noexcept {
@@ -153,27 +131,6 @@ void Consumer::take_long(int from, const Handlers& handlers) {
   } else {
     memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
   }
-  fetched_pieces_ = 0;
-}
-
-bool Consumer::follow_pieces() noexcept {
-  // Of a piece's 48 lines one comes in a few ns; a writer that has lost its core meanwhile is left alone.
-  constexpr int kLooks = 256;
-  Place place;
-  std::memcpy(&place, cell_->data, sizeof place);
-  const std::byte* const payload = payload_at(place);
-  for (int look = 0; look < kLooks; ++look) {
-    const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
-    if (sequence == lap_) return true;
-    const std::uint32_t pieces = sequence >> kLapBits;
-    if (pieces == fetched_pieces_) continue;
-    const std::size_t each = piece_bytes();
-    for (std::size_t at = fetched_pieces_ * each; at < pieces * each; at += kCacheLine)
-      __builtin_prefetch(payload + at);
-    fetched_pieces_ = pieces;
-    look = 0;
-  }
-  return false;
 }
 
 }  // namespace hr::transport::shm

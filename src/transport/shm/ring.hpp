@@ -12,9 +12,8 @@
 // leave the reader's second-level cache before they are written again (base/machine.hpp).
 //
 // Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
-// with it (base/cache_lines.hpp). A long one's cell tells from time to time how many pieces of piece_bytes() are
-// written, so that the reader fetches them meanwhile. Where the reader is so far away that a line passes sooner through
-// memory than twice between the two cores, long payloads are written past the caches (base/reader_distance.hpp).
+// with it (base/cache_lines.hpp). Where the reader is so far away that a line passes sooner through memory than twice
+// between the two cores, long payloads are written past the caches (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
@@ -41,11 +40,6 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-inline constexpr unsigned kLapBits = 28;        // of a sequence
-inline constexpr std::uint32_t kLapMask = (1U << kLapBits) - 1;
-// A reader's processor fetches lines beyond those that it is asked to, out of the writer's hands: pieces shorter than
-// these take longer than the message as a whole.
-std::size_t piece_bytes() noexcept;
 // Bytes of the byte ring's first laps, and how many of them there are.
 inline constexpr std::size_t kFirstLap = std::size_t{512} * 1024;
 inline constexpr int kFirstLaps = 8;
@@ -53,8 +47,7 @@ inline constexpr int kFirstLaps = 8;
 inline constexpr std::size_t kLeastPastCaches = 512;
 
 struct alignas(2 * kCacheLine) Cell {
-  // Lap; as long as the message is not whole, above kLapBits the number of pieces written.
-  std::atomic<std::uint32_t> sequence;
+  std::atomic<std::uint32_t> sequence;  // the lap, once the message is whole
   std::uint32_t bytes;
   Header header;
   std::byte data[kInlineBytes];
@@ -91,9 +84,7 @@ struct RingMemory {
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
 // Laps count from 1: zero, the content of fresh memory, is none until they have all been used.
-constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept {
-  return static_cast<std::uint32_t>(cell / kCells + 1) & kLapMask;
-}
+constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept { return static_cast<std::uint32_t>(cell / kCells + 1); }
 
 class Producer {
  public:
@@ -184,7 +175,6 @@ class Producer {
   [[nodiscard]] std::byte* reserved() const noexcept;
   // Into the cell of the last reservation.
   void write_place(Cell& cell) const noexcept;
-  void copy_in_pieces(std::byte* slot, const std::byte* payload, std::size_t bytes) noexcept;
   // Of any length, from the start.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
   // Where a payload that takes `room` bytes goes, free or not: never across the end of a lap.
@@ -223,11 +213,7 @@ class Consumer {
   explicit Consumer(RingMemory* memory, Shuttles* shuttles = nullptr) noexcept
       : memory_(memory), shuttles_(shuttles), cell_(&memory->cells[0]) {}
 
-  [[nodiscard]] bool ready() noexcept {
-    const std::uint32_t sequence = cell_->sequence.load(std::memory_order_acquire);
-    if (sequence == lap_) return true;
-    return (sequence & kLapMask) == lap_ && follow_pieces();
-  }
+  [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
   // Hands the ready message to the handler of its kind and frees its space. Returns its length.
   std::size_t take(int from, const Handlers& handlers) {
     Cell& cell = *cell_;
@@ -248,8 +234,6 @@ class Consumer {
  private:
   // The part of take() that is about payloads that do not lie in the cell.
   void take_long(int from, const Handlers& handlers);
-  // The next message is being written: fetches its pieces. True when it is whole.
-  bool follow_pieces() noexcept;
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {
     return place.in_shuttle() ? shuttles_->memory(place.shuttle()) : memory_->payload() + place.where;
@@ -259,7 +243,6 @@ class Consumer {
   Shuttles* shuttles_ = nullptr;
   Cell* cell_ = nullptr;
   std::uint32_t lap_ = 1;
-  std::uint32_t fetched_pieces_ = 0;  // of the next message
   std::uint64_t next_cell_ = 0;
 };
 
