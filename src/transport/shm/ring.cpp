@@ -99,7 +99,7 @@ void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
     write_place(cell);
-    if (awaited(reserved_bytes_)) hand_over(reserved(), reserved_bytes_);
+    if (own_turn_) hand_over(reserved(), reserved_bytes_);
     if (reserved_.in_shuttle()) {
       shuttles_->leave();
     } else {
@@ -109,15 +109,6 @@ void Producer::commit(const Header& header) noexcept {
     }
   }
   publish(next_cell_, header, reserved_bytes_);
-}
-
-void Producer::prepare(std::size_t bytes) noexcept {
-  own_turn_ = true;
-  bytes = turn_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(turn_bytes_, bytes));
-  take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(bytes));
-  if (bytes <= kInlineBytes || goes_by_shuttle(bytes)) return;
-  const std::uint64_t where = next_place(round_up(bytes, kCacheLine)).where;
-  if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 
 void Consumer::take_long(int from, const Handlers& handlers) {

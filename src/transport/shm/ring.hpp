@@ -11,9 +11,10 @@
 // first laps are short (kFirstLap); who goes on writing gets long ones, where there is room for them, so that lines
 // leave the reader's second-level cache before they are written again (base/machine.hpp).
 //
-// Where the two processes speak in turns, a message's lines are asked for when it is this side's turn, and handed over
-// with it (base/cache_lines.hpp). Where the reader is so far away that a line passes sooner through memory than twice
-// between the two cores, long payloads are written past the caches (base/reader_distance.hpp).
+// Where the two processes speak in turns, the next cell's line is asked for when it is this side's turn, and the
+// payload handed over with the message (base/cache_lines.hpp). Where the reader is so far away that a line passes
+// sooner through memory than twice between the two cores, long payloads are written past the caches
+// (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
@@ -121,10 +122,11 @@ class Producer {
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
-  // A message of `bytes` came from the process that reads this ring: if the last one there was of that kind, it may
-  // wait for the next.
-  void take_turn(std::size_t bytes) noexcept {
-    if (!own_turn_) prepare(bytes);
+  // A message came from the process that reads this ring: it may wait for the next one here.
+  void take_turn() noexcept {
+    if (own_turn_) return;
+    own_turn_ = true;
+    take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
   }
 
   // There should be another shuttle before the next payload of that length goes.
@@ -162,13 +164,11 @@ class Producer {
     cell.sequence.store(lap_of(at), std::memory_order_release);
     next_cell_ = at + 1;
     own_turn_ = false;
-    turn_bytes_ = static_cast<std::uint32_t>(bytes);
+    last_bytes_ = static_cast<std::uint32_t>(bytes);
   }
-  void prepare(std::size_t bytes) noexcept;
   // What the consumer says: both words, since they share a line, so that its next load finds a line that has changed.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
-  [[nodiscard]] bool awaited(std::size_t bytes) const noexcept { return own_turn_ && bytes <= 2 * turn_bytes_; }
   [[nodiscard]] bool goes_by_shuttle(std::size_t bytes) const noexcept {
     return shuttles_ != nullptr && shuttles_->hold(bytes) && !reader_.is_far();
   }
@@ -195,7 +195,7 @@ class Producer {
   std::size_t wanted_ = 0;
   bool settles_ = false;
   bool own_turn_ = false;         // something came from the reader since the last message
-  std::uint32_t turn_bytes_ = 0;  // of the last message; in the own turn, as much of the next as was asked for
+  std::uint32_t last_bytes_ = 0;  // of the last message
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
   std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, ever
@@ -214,8 +214,8 @@ class Consumer {
       : memory_(memory), shuttles_(shuttles), cell_(&memory->cells[0]) {}
 
   [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
-  // Hands the ready message to the handler of its kind and frees its space. Returns its length.
-  std::size_t take(int from, const Handlers& handlers) {
+  // Hands the ready message to the handler of its kind and frees its space.
+  void take(int from, const Handlers& handlers) {
     Cell& cell = *cell_;
     const std::size_t bytes = cell.bytes;
     if (bytes <= kInlineBytes) [[likely]] {
@@ -228,7 +228,6 @@ class Consumer {
     if (next_cell_ % kCells == 0) [[unlikely]]
       lap_ = lap_of(next_cell_);
     cell_ = &memory_->cells[next_cell_ % kCells];
-    return bytes;
   }
 
  private:

@@ -315,13 +315,12 @@ void Shm::accept_connections() {
 inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
-  std::size_t bytes;
-  do bytes = from.consumer.take(from.rank, handlers_);
+  do from.consumer.take(from.rank, handlers_);
   while (++taken < kBatch && from.consumer.ready());
   // Before it is connected a producer has no ring.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
-    back.producer.take_turn(bytes);
+    back.producer.take_turn();
   return true;
 }
 
