@@ -28,34 +28,23 @@ bool Producer::reader_is_far() noexcept {
   return reader_.is_far();
 }
 
-void Producer::lengthen_laps() noexcept {
-  // What an earlier lap left behind may lie where this one would go on.
-  if (bytes_consumed_ < lap_start_) see_consumed();
-  if (bytes_consumed_ >= lap_start_) lap_bytes_ = payload_bytes_;
-}
-
 bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
   const std::size_t room = round_up(bytes, kCacheLine);
   if (settles_) [[unlikely]] {
     see_consumed();
     if (bytes_consumed_ != next_byte_) return false;
-    payload_bytes_ = lap_bytes_ = usable_;
+    payload_bytes_ = usable_;
     settles_ = false;
   }
   place = next_place(room);
-  if (lap_bytes_ < payload_bytes_ && ((place.where == 0 && laps_ >= kFirstLaps) || room > lap_bytes_)) [[unlikely]] {
-    lengthen_laps();
-    place = next_place(room);
-    if (room > lap_bytes_) return false;
-  }
   if (place.where + room > usable_) [[unlikely]] {
     wanted_ = place.where + room;
     return false;
   }
-  if (place.at + room - bytes_consumed_ > lap_bytes_) [[unlikely]] {
+  if (place.at + room - bytes_consumed_ > payload_bytes_) [[unlikely]] {
     see_consumed();
     // Into an empty ring goes whatever fits it, though the rest of this lap is skipped.
-    if (place.at + room - bytes_consumed_ > lap_bytes_ && bytes_consumed_ != next_byte_) return false;
+    if (place.at + room - bytes_consumed_ > payload_bytes_ && bytes_consumed_ != next_byte_) return false;
   }
   return true;
 }
@@ -104,7 +93,6 @@ void Producer::commit(const Header& header) noexcept {
       shuttles_->leave();
     } else {
       next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
-      if (reserved_.where == 0 && laps_ < kFirstLaps) ++laps_;
       lap_start_ = reserved_.at - reserved_.where;
     }
   }

@@ -7,9 +7,7 @@
 // index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
-// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()). Its
-// first laps are short (kFirstLap); who goes on writing gets long ones, where there is room for them, so that lines
-// leave the reader's second-level cache before they are written again (base/machine.hpp).
+// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
 //
 // Where the two processes speak in turns, the next cell's line is asked for when it is this side's turn, and the
 // payload handed over with the message (base/cache_lines.hpp). Where the reader is so far away that a line passes
@@ -41,9 +39,6 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-// Bytes of the byte ring's first laps, and how many of them there are.
-inline constexpr std::size_t kFirstLap = std::size_t{512} * 1024;
-inline constexpr int kFirstLaps = 8;
 // To a reader that is far away, past the caches; shorter payloads gain nothing.
 inline constexpr std::size_t kLeastPastCaches = 512;
 
@@ -95,7 +90,6 @@ class Producer {
       : memory_(memory),
         shuttles_(shuttles),
         payload_bytes_(payload_bytes),
-        lap_bytes_(std::min(payload_bytes, kFirstLap)),
         usable_(usable) {}
 
   // False: no room.
@@ -180,17 +174,14 @@ class Producer {
   // Where a payload that takes `room` bytes goes, free or not: never across the end of a lap.
   [[nodiscard]] Place next_place(std::size_t room) const noexcept {
     const std::uint64_t where = next_byte_ - lap_start_;
-    return where + room <= lap_bytes_ ? Place{next_byte_, where} : Place{lap_start_ + lap_bytes_, 0};
+    return where + room <= payload_bytes_ ? Place{next_byte_, where} : Place{lap_start_ + payload_bytes_, 0};
   }
-  // Laps take the whole byte ring from now on, if nothing of an earlier one is left in it.
-  void lengthen_laps() noexcept;
   // A free run in the byte ring, of whole lines. False: none.
   bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
   Shuttles* shuttles_;  // null: none
   std::size_t payload_bytes_;
-  std::size_t lap_bytes_;  // at most payload_bytes_
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
@@ -199,7 +190,6 @@ class Producer {
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
   std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, ever
-  int laps_ = 0;                      // of the byte ring, as long as they are counted
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
