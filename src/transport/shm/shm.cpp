@@ -44,7 +44,8 @@ constexpr const char* kFile = "shm";
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
-  if (processes <= 8 && is_amd()) return 2048 * 1024;  // twice a second-level cache (ring.hpp)
+  // Twice a second-level cache: lines leave the reader's before they are written again (ADR 15).
+  if (processes <= 8 && is_amd()) return 2048 * 1024;
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
