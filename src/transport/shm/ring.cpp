@@ -69,7 +69,7 @@ std::byte* Producer::reserved() const noexcept {
 }
 
 void Producer::write_place(Cell& cell) const noexcept {
-  const Place place{apart(reserved_.at), apart(reserved_.where)};
+  const Place place{reserved_.at, reserved_.where};
   std::memcpy(cell.data, &place, sizeof place);
 }
 

@@ -25,9 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 
-#include "base/apart.hpp"
 #include "base/cache_lines.hpp"
 #include "base/reader_distance.hpp"
 #include "base/short_copy.hpp"
@@ -87,10 +85,7 @@ class Producer {
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
   // With memory behind the first `usable` bytes of the byte ring, and perhaps with shuttles.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable, Shuttles* shuttles = nullptr) noexcept
-      : memory_(memory),
-        shuttles_(shuttles),
-        payload_bytes_(payload_bytes),
-        usable_(usable) {}
+      : memory_(memory), shuttles_(shuttles), payload_bytes_(payload_bytes), usable_(usable) {}
 
   // False: no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
@@ -154,7 +149,7 @@ class Producer {
     RingMemory& memory = *memory_;
     Cell& cell = memory.cells[at % kCells];
     cell.bytes = static_cast<std::uint32_t>(bytes);
-    for (std::size_t i = 0; i < std::size(header.words); ++i) cell.header.words[i] = apart(header.words[i]);
+    cell.header = header;
     cell.sequence.store(lap_of(at), std::memory_order_release);
     next_cell_ = at + 1;
     own_turn_ = false;
