@@ -5,8 +5,7 @@
 // is far where twice the one takes longer than the other. No table tells it (virtual machines say that all cores share
 // a cache, and move them meanwhile), so it is measured: from time to time this process times a load, which it does
 // anyway, of a word that the reader has written since, and so has in its cache; and once in a process what a line takes
-// from memory. On an AMD processor (Zen 4) 29 ns within a complex, 130 from another one, 130 from memory. Two loads in
-// a row say the same before a decision turns over: a process may lose its core in one.
+// from memory. Two loads in a row say the same before a decision turns over: a process may lose its core in one.
 //
 // Measured on AMD processors alone, knob shm_past_caches aside: Intel's gain nothing by such stores.
 // Owner: who writes (a ring's producer; the area of a communicator). Threads: library lock.

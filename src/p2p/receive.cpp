@@ -2,7 +2,6 @@
 // message with a posted receive.
 #include <cstring>
 
-#include "base/apart.hpp"
 #include "base/short_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/attendance.hpp"
@@ -45,7 +44,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
 [[gnu::noinline]] void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
                                   const std::uint64_t* ack) {
   Unexpected* message = Unexpected::create(bytes);
-  message->envelope = {apart(envelope.context), apart(envelope.source), apart(envelope.tag)};
+  message->envelope = {envelope.context, envelope.source, envelope.tag};
   message->from_proc = from;
   message->bytes = bytes;
   message->wants_ack = ack != nullptr;
@@ -239,7 +238,7 @@ namespace {
 inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
   if (queues.unexpected_count() != 0) [[unlikely]] {
-    if (Unexpected* message = queues.find({receive.context_, apart(receive.source_), apart(receive.tag_)})) {
+    if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
       queues.take(*message);
       consume(message, receive);
       return;
@@ -329,8 +328,8 @@ Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std
   if (request == nullptr) [[unlikely]]
     return no_memory();
   request->context_ = wanted.context;
-  request->source_ = apart(wanted.source);
-  request->tag_ = apart(wanted.tag);
+  request->source_ = wanted.source;
+  request->tag_ = wanted.tag;
   layout::View& view = request->view_;
   view.address = static_cast<std::byte*>(buffer);
   view.count = count;

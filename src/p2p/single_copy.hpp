@@ -1,19 +1,16 @@
 // Single copy against stream: which is faster here is measured, not assumed (virtual machines pay dearly for reading
 // another process's memory, other machines gain by it).
 //
-// For each size class (a power of two) the two ways are compared: messages go one way for a trial, then the other way,
-// twice. The faster one is used until the next comparison: after so many trials' worth of messages, four times as many,
-// and so on, from the start when the choice changes; and sooner where the way in use has become slower than the other
-// one was. Only what was found in one comparison decides: a machine that is slow for a while, or a process that loses
-// its core, makes that way slow that is in use just then. The first messages after a change of way are none to judge
-// by. A way changes, and a trial ends, when nothing is under way: a trial is one message after another in a ping-pong,
-// and whole windows where many are in flight, of which those that are read end together.
+// For each peer and size class (a power of two) both ways are tried once, one after the other, and the faster one is
+// used from then on: some forty messages each way, fewer where they are long, or that many windows where many are under
+// way at once. The least sample of each way counts, since a process may lose its core in one. A way changes when no
+// message of the class is under way.
 //
 // Two times count. Under way: from a message's announcement, or from the end of the one before it, to its own end. And
 // the turn: from the end of one message of the class to the end of the next. A message that was read leaves its lines
 // with the wrong core, and the program's own loads and stores fetch them back: that is not seen while the message is
 // under way, but in the turn. Where the program computes for long between messages its turns tell nothing of them.
-// Owner: process-wide. Threads: library lock.
+// Owner: process-wide; what is known of a peer is made at its first long message. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"

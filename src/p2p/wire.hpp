@@ -16,7 +16,6 @@
 
 #include <cstdint>
 
-#include "base/apart.hpp"
 #include "p2p/p2p.hpp"
 #include "transport/transport.hpp"
 
@@ -99,8 +98,8 @@ inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {
   return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(envelope.context) << 32,
-           static_cast<std::uint32_t>(apart(envelope.source)) |
-               static_cast<std::uint64_t>(static_cast<std::uint32_t>(apart(envelope.tag))) << 32,
+           static_cast<std::uint32_t>(envelope.source) |
+               static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.tag)) << 32,
            bytes}};
 }
 inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cookie) noexcept {

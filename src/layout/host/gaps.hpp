@@ -111,7 +111,7 @@ inline void close_steps(std::byte* to, const std::byte* from, Count step, Count 
 template <int kVectors>
 inline void close_steps(bool far, std::byte* to, const std::byte* from, Count step, Count steps, const GapMap& map) {
   if (far) {
-    close_steps<kVectors, kIntel>(to, from, step, steps, map);
+    close_steps<kVectors, true>(to, from, step, steps, map);
   } else {
     close_steps<kVectors, false>(to, from, step, steps, map);
   }
@@ -127,7 +127,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
   // Loads from beyond the second cache the hardware foresees as well.
-  const bool far = kIntel && kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
+  const bool far = kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
     close_steps<2>(far, to, from, step, steps, map);
   } else if (map.vectors == 3) {
@@ -169,7 +169,7 @@ inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count
   const GapMap& map = kGapMaps<N>.of(stride);
   const Count steps = n / kRuns;
   const Count step = kRuns * stride;
-  const bool far = (kMany || !kIntel) && n * stride >= kBeyondFirst;
+  const bool far = kMany && n * stride >= kBeyondFirst;
   if (map.vectors == 2) {
     open_steps<2>(far, to, from, step, steps, map);
   } else if (map.vectors == 3) {

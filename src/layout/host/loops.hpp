@@ -19,7 +19,7 @@ namespace {
 // Whether loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: those of
 // whole lines need no data, and asking would fetch them (half the speed).
 template <std::size_t N>
-constexpr bool asks_ahead = kIntel && N < 32;
+constexpr bool asks_ahead = kWholeLines && N < 32;
 
 // Exactly N bytes.
 template <std::size_t N>
@@ -71,7 +71,7 @@ struct MediumRun {
     copy_bytes<kVector>(to + last, from + last);
   }
 };
-constexpr std::size_t kLongRun = kVector <= 16 ? 129 : kIntel ? 768 : 8 * kVector;
+constexpr std::size_t kLongRun = kVector <= 16 ? 129 : kWholeLines ? 768 : 256;
 
 struct LongRun {
   static constexpr bool kAsks = false;
@@ -209,7 +209,7 @@ void move_plane(std::size_t length, std::byte* to, const std::byte* from, const 
 
 // Runs of two lines, most often 16 bytes off where they come from malloc().
 inline void move_plane_of_128(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
-  if (kIntel && plane.n1 * plane.n0 >= 32 && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 &&
+  if (kWholeLines && plane.n1 * plane.n0 >= 32 && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 &&
       !is_transposed(plane)) {
     switch (reinterpret_cast<std::uintptr_t>(to) % 64) {
       case 16:
@@ -231,7 +231,7 @@ void move_plane_gapped(std::size_t length, std::byte* to, const std::byte* from,
   if (plane.n0 >= kLeastGapped<N>) {
     if ((plane.to_stride0 == kDense && closes_gaps<N>(plane.from_stride0)) ||
         (plane.from_stride0 == kDense && opens_gaps<N>(plane.to_stride0))) {
-      if (kIntel && plane.n0 >= kManyGapped<N>) return copy_gapped_rows<N, kIntel>(to, from, plane);
+      if (kWholeLines && plane.n0 >= kManyGapped<N>) return copy_gapped_rows<N, kWholeLines>(to, from, plane);
       return copy_gapped_rows<N, false>(to, from, plane);
     }
   }
@@ -265,34 +265,10 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
   }
 }
 
-#if defined(HEADRACE_MOVES_INTEL)
-// Eight runs of eight bytes.
-inline __m512i gather_8(const std::byte* origin, const std::int32_t* offsets) {
-  const __m256i places = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets));
-  return _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), 0xFF, places, origin, 1);
-}
-inline void scatter_8(std::byte* origin, const std::int32_t* offsets, __m512i data) {
-  _mm512_i32scatter_epi64(origin, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets)), data, 1);
-}
-#endif
-
-// Eight bytes: two loads, one store; or all by gathers.
+// Eight bytes: two loads, one store.
 inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                            std::size_t n) {
   std::size_t i = 0;
-#if defined(HEADRACE_MOVES_INTEL)
-  if (n >= 64) {
-    for (const auto head = static_cast<std::size_t>(runs_to_line(to, 8)); i < head; ++i) {
-      copy_bytes<8>(to + 8 * i, origin + offsets[i]);
-    }
-  }
-  for (; i + 16 <= n; i += 16) {
-    const __m512i first = gather_8(origin, offsets + i);
-    const __m512i second = gather_8(origin, offsets + i + 8);
-    _mm512_storeu_si512(to + 8 * i, first);
-    _mm512_storeu_si512(to + 8 * i + 64, second);
-  }
-#endif
   for (; i + 4 <= n; i += 4) {
     store_pair(to + 8 * i, origin + offsets[i], origin + offsets[i + 1]);
     store_pair(to + 8 * i + 16, origin + offsets[i + 2], origin + offsets[i + 3]);
@@ -328,21 +304,6 @@ void unpack_list(std::size_t length, std::byte* origin, const std::byte* from, c
   }
 }
 
-// A scatter takes as long as its stores, unless their lines are on the way.
-inline void unpack_list_of_8(std::size_t length, std::byte* origin, const std::byte* from, const std::int32_t* offsets,
-                             std::size_t n) {
-  std::size_t i = 0;
-#if defined(HEADRACE_MOVES_INTEL)
-  if (static_cast<Count>(8 * n) >= kBeyondFirst) {
-    for (; i + 8 + kRunsAhead <= n; i += 8) {
-      for (std::size_t j = 0; j < 8; ++j) ask_for(origin + offsets[i + kRunsAhead + j]);
-      scatter_8(origin, offsets + i, _mm512_loadu_si512(from + 8 * i));
-    }
-  }
-#endif
-  unpack_list<FixedRun<8>>(length, origin, from + 8 * i, offsets + i, n - i);
-}
-
 inline void pack_blocks(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) {
   for (const Block* end = blocks + n; blocks != end; ++blocks) {
     const auto length = static_cast<std::size_t>(blocks->length);
@@ -364,21 +325,21 @@ constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
 // Medium runs whose stores go by lines: not whole vectors (those only get one store more), and enough of them.
 inline bool by_lines(std::size_t length, std::size_t n) {
-  return kIntel && length % kVector != 0 && n * length >= 4096;
+  return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }
 inline void move_medium_plane(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   const bool lines = by_lines(length, static_cast<std::size_t>(plane.n1 * plane.n0));
-  (lines ? move_plane<MediumRun<kIntel>> : move_plane<MediumRun<false>>)(length, to, from, plane);
+  (lines ? move_plane<MediumRun<kWholeLines>> : move_plane<MediumRun<false>>)(length, to, from, plane);
 }
 inline void pack_medium_list(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                              std::size_t n) {
   const bool lines = by_lines(length, n);
-  (lines ? pack_list<MediumRun<kIntel>> : pack_list<MediumRun<false>>)(length, to, origin, offsets, n);
+  (lines ? pack_list<MediumRun<kWholeLines>> : pack_list<MediumRun<false>>)(length, to, origin, offsets, n);
 }
 inline void unpack_medium_list(std::size_t length, std::byte* origin, const std::byte* from,
                                const std::int32_t* offsets, std::size_t n) {
   const bool lines = by_lines(length, n);
-  (lines ? unpack_list<MediumRun<kIntel>> : unpack_list<MediumRun<false>>)(length, origin, from, offsets, n);
+  (lines ? unpack_list<MediumRun<kWholeLines>> : unpack_list<MediumRun<false>>)(length, origin, from, offsets, n);
 }
 
 constexpr Moves make_moves(const char* name) {
@@ -389,7 +350,7 @@ constexpr Moves make_moves(const char* name) {
   all.runs[kRun3] = kMoves<OverlapRun<2>>;
   all.runs[kRun4] = {move_plane_gapped<4>, pack_list<FixedRun<4>>, unpack_list<FixedRun<4>>};
   all.runs[kRun5To7] = kMoves<OverlapRun<4>>;
-  all.runs[kRun8] = {move_plane_gapped<8>, pack_list_of_8, unpack_list_of_8};
+  all.runs[kRun8] = {move_plane_gapped<8>, pack_list_of_8, unpack_list<FixedRun<8>>};
   all.runs[kRun9To15] = kMoves<OverlapRun<8>>;
   all.runs[kRun12] = kMoves<FixedRun<12>>;
   all.runs[kRun16] = {move_plane_gapped<16>, pack_list<FixedRun<16>>, unpack_list<FixedRun<16>>};

@@ -6,7 +6,7 @@ namespace hr::layout::host {
 namespace {
 
 struct Sets {
-  const Moves* list[4] = {};
+  const Moves* list[3] = {};
   std::size_t size = 0;
 
   Sets() noexcept {
@@ -18,8 +18,6 @@ struct Sets {
     if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
         __builtin_cpu_supports("avx512vbmi") != 0) {
       list[size++] = &kAvx512Moves;
-      // BF16 tells those whose gathers need no slow mitigation (Sapphire Rapids and later) from those before.
-      if (__builtin_cpu_is("intel") != 0 && __builtin_cpu_supports("avx512bf16") != 0) list[size++] = &kIntelMoves;
     }
 #endif
   }

@@ -9,7 +9,6 @@ extern const Moves kPlainMoves;  // whatever the library is compiled for
 #if defined(__x86_64__)
 extern const Moves kAvx2Moves;
 extern const Moves kAvx512Moves;
-extern const Moves kIntelMoves;
 #endif
 
 }  // namespace hr::layout::host

@@ -74,19 +74,14 @@ template <std::size_t N>
 }
 
 // Stores that leave bytes out are not foreseen by the hardware: where a loop writes this much, it asks for the lines
-// ahead.
+// ahead. Processors with vectors of a whole line gain by it from the first cache on, and by stores that do not cross
+// lines; older ones do not.
+constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
-
-// What moves_intel.cpp says: asking for lines ahead pays from the first cache on, and lists go faster by gathers and
-// scatters than one by one. Elsewhere (AMD, older Intel) both cost more than they bring (ADR 10).
-#if defined(HEADRACE_MOVES_INTEL)
-constexpr bool kIntel = true;
-#else
-constexpr bool kIntel = false;
-#endif
-constexpr std::int64_t kBeyondFirst = kIntel ? std::int64_t{32} << 10 : kFar;  // bytes that the first cache cannot keep
-constexpr std::int64_t kRunsAhead = 32;                                        // of a list
+// Bytes that the first cache cannot keep.
+constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
+constexpr std::int64_t kRunsAhead = 32;  // of a list
 
 // A read: the line comes into this core's cache alone, so that the store need not ask again. (PREFETCHW was as good in
 // lists, and a quarter slower than nothing for runs of two lines within the second cache.)

@@ -44,7 +44,8 @@ constexpr const char* kFile = "shm";
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
-  if (processes <= 8 && is_amd()) return 2048 * 1024;  // twice a second-level cache (ring.hpp)
+  // Twice a second-level cache: lines leave the reader's before they are written again (ADR 15).
+  if (processes <= 8 && is_amd()) return 2048 * 1024;
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
@@ -313,13 +314,12 @@ void Shm::accept_connections() {
 inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
-  std::size_t bytes;
-  do bytes = from.consumer.take(from.rank, handlers_);
+  do from.consumer.take(from.rank, handlers_);
   while (++taken < kBatch && from.consumer.ready());
   // Before it is connected a producer has no ring.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
-    back.producer.take_turn(bytes);
+    back.producer.take_turn();
   return true;
 }
 

@@ -66,7 +66,7 @@ struct Side {
     consumer.take(0, kCollect);
     ASSERT_EQ(arrived_number, number);
     ASSERT_EQ(arrived, make_payload(number, bytes)) << "message " << number;
-    producer.take_turn(bytes);
+    producer.take_turn();
   }
 
   Shuttles shuttles;
