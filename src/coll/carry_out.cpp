@@ -1,6 +1,5 @@
 #include "coll/carry_out.hpp"
 
-#include "base/clock.hpp"
 #include "coll/device/through_pinned.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
@@ -34,21 +33,12 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
-    query.many_slots = call.area->slot_count() > shared::kSlotsUsual;
     query.crowded = call.area->crowded();
-    query.teams = call.area->teams().count();
-    query.reading = call.area->reading();
   }
   query.devices = mode.agreed;
   // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
   if (mode.on) query.sharing = Sharing::kNone;
   return query;
-}
-
-// In the turn of an operation that has an area; the same on all members.
-bool reading_pays(const Call& call) {
-  return call.area->reading() == Reading::kAsked ||
-         call.area->reading_turns().reads(call.operation, call.bytes, call.ticket, ticks());
 }
 
 Task failed(Status status) { co_return status; }
@@ -86,12 +76,7 @@ bool never_on_devices(const Call& call) noexcept {
 }
 
 const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
-  Query query = query_of(call, mode);
-  auto [algorithm, forced] = select(query);
-  if (algorithm != nullptr && algorithm->reads && !forced && !reading_pays(call)) {
-    query.reading = Reading::kNone;
-    algorithm = select(query).algorithm;
-  }
+  const Algorithm* algorithm = select(query_of(call, mode));
   if (algorithm == nullptr) [[unlikely]] {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.comm->is_inter() ? "an intercommunicator" : "these arguments");

@@ -12,9 +12,7 @@
   X(move_device)                   \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
-  X(bcast_direct)                  \
   X(bcast_slots)                   \
-  X(bcast_slots_tree)              \
   X(bcast_cells)                   \
   X(bcast_linear)                  \
   X(gather_binomial)               \
@@ -25,20 +23,17 @@
   X(scatter_linear)                \
   X(allgather_bruck)               \
   X(allgather_ring)                \
-  X(allgather_direct)              \
   X(allgather_slots)               \
   X(allgather_cells)               \
   X(allgather_linear)              \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
-  X(alltoall_direct)               \
   X(alltoall_slots)                \
   X(alltoall_cells)                \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \
   X(reduce_ring_gather)            \
-  X(reduce_direct)                 \
   X(reduce_slots)                  \
   X(reduce_slots_ring)             \
   X(reduce_slots_pair)             \
@@ -49,7 +44,6 @@
   X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
-  X(allreduce_direct)              \
   X(allreduce_slots)               \
   X(allreduce_slots_ring)          \
   X(allreduce_cells_root)          \

@@ -19,13 +19,10 @@ struct Choice {
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
-  Reading reading = Reading::kNone;
-  bool many_slots = false;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
-    return query.bytes <= max_bytes && query.ranks <= max_ranks && query.reading >= reading &&
-           (query.many_slots || !many_slots) &&
+    return query.bytes <= max_bytes && query.ranks <= max_ranks &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
@@ -36,14 +33,14 @@ using Choices = std::array<std::vector<Choice>, kOperations>;
 // The answer to an operation's last query: programs repeat themselves.
 struct Answer {
   Query query;
-  Selected selected;  // without an algorithm: there was none
+  const Algorithm* algorithm = nullptr;  // there was none
 };
 
 struct Selection {
   Choices forced;
   Choices tuned;
   Choices standard;
-  std::array<std::array<Answer, 2>, kOperations> last;  // without and with reading: it is asked for in turns
+  std::array<Answer, kOperations> last;
 };
 
 std::size_t index(Operation operation) noexcept { return static_cast<std::size_t>(operation); }
@@ -56,7 +53,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.reading, row.many_slots});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded});
   }
   return kOk;
 }
@@ -120,24 +117,24 @@ Named named(Operation operation, std::string_view word) noexcept {
 
 namespace {
 
-Selected look_up(const Selection& table, const Query& query) {
+const Algorithm* look_up(const Selection& table, const Query& query) {
   const std::size_t operation = index(query.operation);
-  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return {algorithm, true};
-  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return {algorithm};
-  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return {algorithm};
+  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return algorithm;
   for (const Algorithm* algorithm : algorithms()) {
-    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return {algorithm};
+    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return algorithm;
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace
 
-Selected select(const Query& query) {
+const Algorithm* select(const Query& query) {
   Selection& table = selection();
-  Answer& last = table.last[index(query.operation)][query.reading != Reading::kNone];
-  if (last.selected.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
-  return last.selected;
+  Answer& last = table.last[index(query.operation)];
+  if (last.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
+  return last.algorithm;
 }
 
 Status use_rows(std::span<const SelectionRow> rows) {

@@ -27,19 +27,13 @@ struct SelectionRow {
   Memory memory;
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
   Crowded crowded = Crowded::kAny;
-  Reading reading = Reading::kNone;  // only where processes are known to read one another's memory so well
-  bool many_slots = false;           // only where each process has more slots than usual
 };
 
 // The rows of select/default.json.
 [[nodiscard]] std::span<const SelectionRow> default_rows() noexcept;
 
-// `algorithm` is nullptr when none serves the query.
-struct Selected {
-  const Algorithm* algorithm = nullptr;
-  bool forced = false;  // by the knob coll_force
-};
-[[nodiscard]] Selected select(const Query& query);
+// nullptr when no algorithm serves the query.
+[[nodiscard]] const Algorithm* select(const Query& query);
 
 inline constexpr std::string_view kBuiltIn = "default";
 

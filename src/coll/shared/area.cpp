@@ -11,7 +11,6 @@
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "coll/device/members.hpp"
-#include "coll/shared/readable.hpp"
 #include "comm/agree.hpp"
 
 namespace hr::coll::shared {
@@ -32,9 +31,6 @@ struct Place {
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kCrowded = 2;
 
-// Slots of up to so many bytes, those of 16 processes, are mapped when they are opened, and the cells (0.6 us a page).
-constexpr std::size_t kMappedAtOnce = std::size_t{8} << 20;
-
 std::uint64_t files_made = 0;
 bool failure_noted = false;
 
@@ -51,21 +47,6 @@ class State final : public comm::CollectiveState {
   int first_tag_;
   Area area_;
 };
-
-// A process that this one tells where it is reads it from one word.
-std::uint64_t as_word(const topo::Neighbourhood& place) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(place.memory)) << 32 |
-         static_cast<std::uint32_t>(place.cache);
-}
-topo::Neighbourhood from_word(std::uint64_t word) noexcept {
-  return {static_cast<std::int32_t>(word >> 32), static_cast<std::int32_t>(word)};
-}
-
-// As bound when a communicator of several was first to share memory.
-const topo::Neighbourhood& own_neighbourhood() {
-  static const topo::Neighbourhood here = topo::neighbourhood_of(topo::allowed_cpus());
-  return here;
-}
 
 std::string path_of(int maker, std::uint64_t number) {
   const boot::Identity& identity = boot::identity();
@@ -87,7 +68,6 @@ Area::Area(const comm::Communicator& comm, int tag)
       tag_(tag),
       rank_(comm.rank()),
       size_(comm.size()),
-      opposite_((rank_ + size_ / 2) % std::max(size_, 1)),
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
@@ -106,15 +86,10 @@ void Area::cut_slots(std::uint64_t count) noexcept {
   slot_bytes_ = knobs().coll_shared_bytes / std::min(count, kSlotsUsual) / kPair * kPair;
 }
 
-void Area::see_finished() noexcept {
-  seen_finished_ = readers_.load(control(opposite_).finished.value, seen_finished_);
-}
-
 bool Area::look(std::uint64_t count) noexcept {
-  see_finished();
-  std::uint64_t least = std::min(turn_, seen_finished_);
+  std::uint64_t least = turn_;
   for (int other = 0; other < size_ && least >= count; ++other) {
-    if (other == rank_ || other == opposite_) continue;
+    if (other == rank_) continue;
     least = std::min(least, control(other).finished.value.load(std::memory_order_acquire));
   }
   if (least < count) return false;
@@ -124,23 +99,6 @@ bool Area::look(std::uint64_t count) noexcept {
 
 std::size_t Area::bytes_of(Sharing part) const noexcept {
   return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : slot_count_ * slot_bytes_);
-}
-
-void Area::tell_place(Block* blocks) const {
-  topo::Neighbourhood place;
-  if (knobs().coll_team > 0) {
-    place.cache = rank_ / knobs().coll_team;
-  } else if (size_ > 2) {
-    place = own_neighbourhood();
-  }
-  blocks[rank_].control.place.value.store(as_word(place), std::memory_order_release);
-}
-
-void Area::meet_neighbours() {
-  std::vector<topo::Neighbourhood> members;
-  for (int rank = 0; rank < size_; ++rank)
-    members.push_back(from_word(control(rank).place.value.load(std::memory_order_acquire)));
-  teams_ = Teams(members);
 }
 
 Task Area::open(Sharing part) {
@@ -164,7 +122,6 @@ Task Area::open(Sharing part) {
                                      : path_of(procs[0], place.number),
                               bytes));
   }
-  if (open && part == Sharing::kCells) tell_place(reinterpret_cast<Block*>(file.data()));
   std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
@@ -175,19 +132,8 @@ Task Area::open(Sharing part) {
     crowded_ = (facts & kCrowded) != 0;
     if (crowded_) cut_slots(kSlotsCrowded);
     blocks_ = reinterpret_cast<Block*>(file.data());
-    meet_neighbours();
   } else {
     slots_ = file.data();
-    // Trials compare slots with reading, which uses the cells: first touches of pages would be a part of it.
-    if (bytes <= kMappedAtOnce) {
-      file.map_pages();
-      cell_file_.map_pages();
-    }
-    Reading reading = Reading::kNone;
-    const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
-    Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &reading);
-    HR_CO_TRY(co_await trying);
-    reading_ = reading;
   }
   co_return kOk;
 }

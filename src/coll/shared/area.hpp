@@ -33,18 +33,14 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "base/cache_lines.hpp"
-#include "base/reader_distance.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
-#include "coll/shared/reading_turns.hpp"
-#include "coll/shared/teams.hpp"
 #include "comm/communicator.hpp"
 #include "p2p/task.hpp"
 
@@ -59,7 +55,7 @@ inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
 inline constexpr int kPartials = 7;
-// Slots of a process: few members with a core each, on some processors; usually; where processes share cores.
+// Slots of a process: of few members with a core each, on AMD processors; usually; where processes share cores.
 inline constexpr std::uint64_t kSlots = 32;
 inline constexpr std::uint64_t kSlotsUsual = 8;
 inline constexpr std::uint64_t kSlotsCrowded = 4;
@@ -78,18 +74,8 @@ struct alignas(kPair) Cell {
 
   // The flag, and the place beside it, of step 0 (the head) or of a later one (partials.hpp).
   [[nodiscard]] Line& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Where data of that length lies in that operation. `wanders`: not in the same place all the time.
-  [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket, bool wanders) noexcept {
-    return length <= kInlineBytes ? head.data : room + (wanders ? place(length, ticket) : 0);
-  }
-
- private:
-  // Longer data at another place each time the cell comes round: a line that is still in another core's nearest cache
-  // takes longer to come back than one that has left it.
-  [[nodiscard]] static constexpr std::size_t place(std::size_t length, std::uint64_t ticket) noexcept {
-    return length <= kCellBytes / 8 || length > kCellBytes / 2 ? 0
-                                                               : ticket / kCells * std::bit_ceil(length) % kCellBytes;
-  }
+  // Where data of that length lies.
+  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
 };
 
 struct alignas(kPair) Word {
@@ -102,7 +88,6 @@ struct Control {
   Word finished;   // operations it is through with
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
-  Word place;      // its neighbourhood (area.cpp); written before anybody reads, when the cells are opened
   // Device collectives (device/members.hpp).
   Word device_done;   // ticket + 1 of the last operation that its GPU is done with
   Word device_trial;  // what came of the last trial to map everybody's memory (device/members.cpp)
@@ -165,17 +150,6 @@ class Area {
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  // Asked once for each longer write: the others are so far away that this process had better write what they read past
-  // the caches. Of several, the one half of the communicator away stands for all: ranks are next to one another where
-  // there is room, and as many caches as there are, most others are behind another one than this process. Not where
-  // processes share cores, hence caches.
-  [[nodiscard]] bool readers_are_far() noexcept {
-    readers_.count();
-    if (readers_.is_due()) see_finished();
-    return readers_.is_far() && !crowded_;
-  }
-  // Who shares caches and memory: told when the cells were opened.
-  [[nodiscard]] const Teams& teams() const noexcept { return teams_; }
 
   // Of the two members between which cells and slots change hands: whose those of `rank` are this time round.
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
@@ -205,10 +179,6 @@ class Area {
   }
   // Numbers the operations that count steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
-  // Of one another's memory: agreed upon when the slots were opened.
-  [[nodiscard]] Reading reading() const noexcept { return reading_; }
-  // Where it pays.
-  [[nodiscard]] ReadingTurns& reading_turns() noexcept { return reading_turns_; }
 
  private:
   struct Block {
@@ -217,10 +187,7 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
-  void see_finished() noexcept;
   void cut_slots(std::uint64_t count) noexcept;
-  void tell_place(Block* blocks) const;
-  void meet_neighbours();
   bool decide_device_mode(std::uint64_t ticket) noexcept;
   bool latest_turn(std::uint64_t* turn) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
@@ -230,7 +197,6 @@ class Area {
   int tag_;
   int rank_;
   int size_;
-  int opposite_;  // whose distance is measured
   unsigned looks_;
   std::uint64_t tickets_ = 0;
   std::uint64_t turn_ = 0;
@@ -242,11 +208,6 @@ class Area {
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
   bool crowded_ = false;
-  Teams teams_;
-  Reading reading_ = Reading::kNone;
-  ReadingTurns reading_turns_;
-  ReaderDistance readers_;
-  std::uint64_t seen_finished_ = 0;  // of opposite_
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;
