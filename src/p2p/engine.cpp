@@ -24,6 +24,11 @@ int processes_on_node(const boot::Identity& identity) {
   return static_cast<int>(std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node));
 }
 
+// The path to a process has failed. Whoever waits for it would wait for ever.
+void lose(int proc, Status /*why*/) {
+  boot::abort(1, "rank " + std::to_string(proc) + " cannot be reached any more: " + take_detail());
+}
+
 }  // namespace
 
 Matcher& make_matcher(std::uint32_t context) {
@@ -59,7 +64,9 @@ Status init() {
   the_engine->processes_on_node = processes_on_node(identity);
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
-  HR_TRY(transport::init(job, deliver));
+  add_handlers(the_engine->upcalls.handlers);
+  the_engine->upcalls.lost = lose;
+  HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
   the_engine->transports = transport::active();
   for (transport::Transport* each : the_engine->transports) {

@@ -47,6 +47,7 @@ struct Peer {
 
 struct Engine {
   int rank = 0;
+  transport::Upcalls upcalls;
   std::vector<Peer> peers;                            // by process
   std::vector<Peer*> busy;                            // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
@@ -84,8 +85,8 @@ inline Status connected_peer(int proc, Peer** out) {
   return peer.transport != nullptr ? kOk : connect(peer);
 }
 
-// Transport upcall (receive.cpp).
-void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
+// What arriving messages of this layer's kinds do (receive.cpp).
+void add_handlers(transport::Handlers& handlers);
 
 // --- steps ---
 // Gives the request to the transport or queues it (send.cpp).

@@ -8,7 +8,7 @@ Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std
   for (transport::Transport* each : transport::active()) {
     if (each->reaches(proc) && each->caps(proc).remote_read) {
       const transport::RemotePart part{remote_address, static_cast<std::byte*>(local), bytes};
-      return each->read_remote(proc, {&part, 1});
+      return each->get(proc, nullptr, {&part, 1}, nullptr);
     }
   }
   return fail(Errc::kUnsupportedOperation, "no transport reads the memory of rank %d", proc);

@@ -145,57 +145,81 @@ Completion received(const Envelope& message, std::size_t bytes, std::size_t capa
 }
 
 namespace {
-// Everything but plain data.
-[[gnu::noinline]] void deliver_other(int from, const transport::Header& header, const std::byte* payload,
-                                     std::size_t bytes) {
-  switch (wire::kind(header)) {
-    case Kind::kEager:  // deliver()'s own
-      return;
-    case Kind::kEagerSync:
-      return arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
-    case Kind::kRts:
-      return arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
-    case Kind::kCts:
-      return arrive_cts(from, header.words[2], payload);
-    case Kind::kData:
-      return arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
-    case Kind::kAsk:
-      return device_get::arrive_ask(from, request_of(header.words[2]));
-    case Kind::kReady:
-      return device_get::arrive_ready(from, header.words[2]);
-    case Kind::kRevoke:
-      staged::forget(from, header.words[2]);
-      return mem::forget_peer_memory(from, header.words[2]);
-    case Kind::kRefuse:
-      return mem::keep_chunks_from(from);
-    case Kind::kPiece:
-      return staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
-    case Kind::kStored: {
-      Request& receive = request_of(header.words[1]);
-      return account(receive, receive.total_, kOk);
-    }
-    case Kind::kChunk:
-      return staged::arrive_chunk(header.words[1], wire::chunk_of(header));
-    case Kind::kShare:
-      return shared_copy::help(from, request_of(header.words[2]), payload);
-    case Kind::kShared:
-      return shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
-    case Kind::kDone:
-      return shared_copy::released(request_of(header.words[2]));
-    case Kind::kCancel:
-      return arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
-    case Kind::kCancelled:
-      return arrive_cancelled(request_of(header.words[2]));
-    case Kind::kSyncAck:
-      return complete(request_of(header.words[2]), Completion{});
-  }
+
+void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager(from, wire::envelope_of(header), payload, bytes);
 }
+void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
+}
+void deliver_sync_ack(int, const transport::Header& header, const std::byte*, std::size_t) {
+  complete(request_of(header.words[2]), Completion{});
+}
+void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
+}
+void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  arrive_cts(from, header.words[2], payload);
+}
+void deliver_data(int, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
+}
+void deliver_done(int, const transport::Header& header, const std::byte*, std::size_t) {
+  shared_copy::released(request_of(header.words[2]));
+}
+void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  shared_copy::help(from, request_of(header.words[2]), payload);
+}
+void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
+}
+void deliver_ask(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  device_get::arrive_ask(from, request_of(header.words[2]));
+}
+void deliver_ready(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  device_get::arrive_ready(from, header.words[2]);
+}
+void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  staged::forget(from, header.words[2]);
+  mem::forget_peer_memory(from, header.words[2]);
+}
+void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
+}
+void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
+  staged::arrive_chunk(header.words[1], wire::chunk_of(header));
+}
+void deliver_stored(int, const transport::Header& header, const std::byte*, std::size_t) {
+  Request& receive = request_of(header.words[1]);
+  account(receive, receive.total_, kOk);
+}
+void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
+void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
+}
+void deliver_cancelled(int, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_cancelled(request_of(header.words[2]));
+}
+
+constexpr struct {
+  Kind kind;
+  transport::Handler handler;
+} kHandlers[] = {
+    {Kind::kEager, deliver_eager},      {Kind::kEagerSync, deliver_eager_sync},
+    {Kind::kSyncAck, deliver_sync_ack}, {Kind::kRts, deliver_rts},
+    {Kind::kCts, deliver_cts},          {Kind::kData, deliver_data},
+    {Kind::kDone, deliver_done},        {Kind::kShare, deliver_share},
+    {Kind::kShared, deliver_shared},    {Kind::kAsk, deliver_ask},
+    {Kind::kReady, deliver_ready},      {Kind::kRevoke, deliver_revoke},
+    {Kind::kPiece, deliver_piece},      {Kind::kChunk, deliver_chunk},
+    {Kind::kStored, deliver_stored},    {Kind::kRefuse, deliver_refuse},
+    {Kind::kCancel, deliver_cancel},    {Kind::kCancelled, deliver_cancelled},
+};
+
 }  // namespace
 
-void deliver(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (wire::kind(header) != Kind::kEager) [[unlikely]]
-    return deliver_other(from, header, payload, bytes);
-  arrive_eager(from, wire::envelope_of(header), payload, bytes);
+void add_handlers(transport::Handlers& handlers) {
+  for (const auto& each : kHandlers) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
 }
 
 void consume(Unexpected* message, Request& receive) {

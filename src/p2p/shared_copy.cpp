@@ -123,7 +123,7 @@ void release_sender(const Request& receive) {
 
 Status read(Request& receive, std::size_t begin, std::size_t bytes) {
   const transport::RemotePart part{receive.peer_address_ + begin, receive.view_.data() + begin, bytes};
-  return peer_of(receive).transport->read_remote(receive.proc_, {&part, 1});
+  return peer_of(receive).transport->get(receive.proc_, nullptr, {&part, 1}, nullptr);
 }
 
 Status read_all(Request& receive, std::size_t begin) {
@@ -172,7 +172,7 @@ void read_fronts(bool lets_others_in) {
   const bool failed =
       !batch
            .move(lets_others_in, true,
-                 [](auto& transport, int proc, auto parts) { return transport.read_remote(proc, parts); })
+                 [](auto& transport, int proc, auto parts) { return transport.get(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
     static_cast<void>(take_detail());
@@ -194,7 +194,8 @@ void write_backs() {
   Peer& receiver = batch.peer();
   const bool failed =
       !batch
-           .move(true, false, [](auto& transport, int proc, auto parts) { return transport.write_remote(proc, parts); })
+           .move(true, false,
+                 [](auto& transport, int proc, auto parts) { return transport.put(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
     log::note_once(refusal_noted, "long messages are copied by their receivers alone: %s", take_detail().c_str());

@@ -22,6 +22,7 @@
 
 namespace hr::p2p::wire {
 
+// Less than transport::kKinds. What each does where it arrives: receive.cpp.
 enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
@@ -134,7 +135,6 @@ inline std::uint8_t way(const transport::Header& header) noexcept {
 inline std::uint32_t chunk_of(const transport::Header& header) noexcept {
   return static_cast<std::uint32_t>(header.words[0] >> 32);
 }
-inline Kind kind(const transport::Header& header) noexcept { return static_cast<Kind>(header.words[0] & 0xff); }
 inline Envelope envelope_of(const transport::Header& header) noexcept {
   return {static_cast<std::uint32_t>(header.words[0] >> 32), static_cast<int>(header.words[1] & 0xffffffffU),
           static_cast<int>(header.words[1] >> 32)};

@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "transport/self/self.hpp"
 #include "transport/shm/shm.hpp"
 #include "transport/transport.hpp"
@@ -20,16 +21,27 @@ struct State {
 };
 State state;
 
+void refuse(int from, const Header& header, const std::byte* /*payload*/, std::size_t bytes) {
+  boot::abort(1, "rank " + std::to_string(from) + " sent a message of kind " + std::to_string(kind_of(header)) +
+                     " with " + std::to_string(bytes) +
+                     " bytes, which nothing here takes: does it run another version of the library?");
+}
+
 }  // namespace
 
-Status init(const Job& job, Deliver deliver) {
+Status init(const Job& job, Upcalls& upcalls) {
+  for (Handler& handler : upcalls.handlers) {
+    if (handler == nullptr) handler = refuse;
+  }
   for (const Record* record : kRecords) {
     std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, deliver, &made));
+    HR_TRY(record->create(job, upcalls, &made));
     if (made == nullptr) continue;
     state.active.push_back(made.get());
     state.owned.push_back(std::move(made));
   }
+  if (job.size > 1) HR_TRY(boot::fence());
+  for (Transport* transport : state.active) HR_TRY(transport->open());
   return kOk;
 }
 

@@ -1,13 +1,20 @@
 // Transport: how bytes reach another process. self, shm (later cuda_ipc, ucx) implement this; p2p uses nothing else.
 //
-// A transport carries messages: a fixed 24-byte header, opaque here, and a payload. Messages from one process to
-// another arrive in the order they were accepted. Arrival is an upcall (Deliver) from within progress(); the
-// payload is only valid during the call. A transport never blocks: "no room" is an answer.
+// A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
+// one process to another arrive in the order they were accepted. Arrival is an upcall from within progress(), of the
+// handler that an upper layer handed down for that kind; the payload is only valid during the call. A transport never
+// blocks: "no room" is an answer.
+//
+// It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
+// Operation says so. Memory is exposed once by its owner, who sends the key to whom it concerns.
+//
+// A path that fails is reported once a process (Upcalls::lost). What was under way on it ends with that error.
 //
 // Owner: the registry owns the transports from init() to finalize(). Lifetime of a connection: from the first
 // send to a process until finalize. Threads: library lock, but where a function says otherwise.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +28,14 @@
 
 namespace hr::transport {
 
-// Opaque to transports; p2p/wire.hpp gives it meaning.
+// Opaque to transports but for the low bits of its first word, the kind; p2p/wire.hpp gives the rest meaning.
 struct Header {
   std::uint64_t words[3];
 };
 static_assert(sizeof(Header) == 24);
+
+inline constexpr std::size_t kKinds = 64;
+[[nodiscard]] inline std::size_t kind_of(const Header& header) noexcept { return header.words[0] % kKinds; }
 
 // On a cache line of its own.
 struct alignas(64) SharedWord {
@@ -35,19 +45,48 @@ struct alignas(64) SharedWord {
 // Some memory of another process, and as much of this one's.
 struct RemotePart {
   std::uint64_t address;
-  std::byte* local;  // not written by write_remote()
+  std::byte* local;  // not written by put()
   std::size_t bytes;
 };
 
-// Called for every message that arrived. Must not call progress() or send from inside.
-using Deliver = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
+// What another process needs to reach memory that this one has exposed: plain bytes, to be sent in a message.
+struct RemoteKey {
+  static constexpr std::size_t kMost = 240;
+  std::uint32_t bytes = 0;
+  std::byte data[kMost];
+};
+
+// A get, put, update or flush under way. Owner: who started it, until it is complete; it does not move. Written by the
+// transport from within the starting call or progress().
+struct Operation {
+  bool complete = false;
+  Status status = kOk;
+};
+
+// On 4 or 8 bytes at their natural alignment, in the byte order of this machine. `compare` is read by kCompareSwap
+// alone.
+enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
+
+// Called for every message that arrived, by its kind. Must not call progress() from inside.
+using Handler = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
+
+using Handlers = std::array<Handler, kKinds>;
+
+// What upper layers hand down before init(). It stays where it is until finalize().
+struct Upcalls {
+  Handlers handlers{};  // none null once init() has returned
+  // The path to that process failed, which `why` and the recorded detail tell: once a process and transport.
+  void (*lost)(int proc, Status why) = nullptr;
+};
 
 // What a protocol needs to know to choose; a pure function of (transport, process).
 struct Caps {
   std::size_t inline_bytes = 0;     // payloads up to this travel with the header, at the least latency
   std::size_t max_payload = 0;      // largest payload of one message
   std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
-  bool remote_read = false;         // read_remote() may be called (its success is found out by doing)
+  bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
+  bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
+  bool exposes_device = false;      // the same of device memory
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   double latency_seconds = 0;       // of an inline message
@@ -59,6 +98,8 @@ struct Caps {
 class Transport {
  public:
   virtual ~Transport() = default;
+  // After everybody's create() and an exchange of what it published (boot::put(), boot::tell()).
+  virtual Status open() { return kOk; }
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
   [[nodiscard]] virtual Caps caps(int proc) const noexcept = 0;
@@ -76,14 +117,41 @@ class Transport {
   // Delivers what has arrived (a bounded number of messages). True when there was any.
   virtual bool progress() = 0;
 
-  // Copies from addresses of that process into local host memory, all parts together. MPI_ERR_UNSUPPORTED_OPERATION
-  // when the system does not let us (the caller falls back and does not ask again); some may have been copied then.
-  // This one and write_remote() need no library lock, and several threads may call them at a time.
-  virtual Status read_remote(int proc, std::span<const RemotePart> parts) = 0;
-
-  // The other way: from local host memory to addresses of that process. Errors as read_remote().
-  virtual Status write_remote(int /*proc*/, std::span<const RemotePart> /*parts*/) {
+  // --- memory of others ---
+  // Lets others reach this memory of ours until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION, where the transport
+  // does not expose such memory; MPI_ERR_NO_MEM.
+  virtual Status expose(std::byte* /*address*/, std::size_t /*bytes*/, bool /*device*/, RemoteKey* /*key*/) {
     return Errc::kUnsupportedOperation;
+  }
+  virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
+
+  // Copies from memory of that process into ours, all parts together. `key`: of exposed memory that all parts lie in;
+  // null: host memory that nobody has exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION when the
+  // system does not let us (the caller falls back and does not ask again); some may have been copied then.
+  // `done`: complete when all of it is here; null: before the call returns, which only memory without a key allows.
+  // Then, as put() too, it needs no library lock, and several threads may call it at a time.
+  virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
+                     Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  // The other way. `done`: complete when `local` may be used again; when it is there, flush() tells.
+  virtual Status put(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
+                     Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  // Updates `bytes` (4 or 8) at `address` atomically, also against updates by other processes through this transport;
+  // what was there before comes to `before`, if it is not null, until `done` is complete.
+  virtual Status update(int /*proc*/, const RemoteKey& /*key*/, std::uint64_t /*address*/, std::size_t /*bytes*/,
+                        Update /*update*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
+                        std::uint64_t* /*before*/, Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  // Puts and updates of that process that were started before are there before those that are started after.
+  virtual Status fence(int /*proc*/) { return kOk; }
+  // Complete when all puts and updates of that process that were started before are there, for anybody to see.
+  virtual Status flush(int /*proc*/, Operation* done) {
+    done->complete = true;
+    return kOk;
   }
 
   // Words of that process which all processes that reach it can read and write, zero at first; what they mean is the
@@ -121,11 +189,13 @@ struct Job {
 // One record a transport, listed in registry.cpp.
 struct Record {
   const char* name;
-  // nullptr when the transport has nothing to do in this job (no peer it could reach).
-  Status (*create)(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out);
+  // nullptr when the transport has nothing to do in this job (no peer it could reach). Publishes what others need to
+  // reach this process. A failure of one process must not keep the others from opening: it is for open() to report.
+  Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
 };
 
-Status init(const Job& job, Deliver deliver);
+// Collective over the job. Unset handlers are set to one that reports the message and ends the job.
+Status init(const Job& job, Upcalls& upcalls);
 // The transport for a process: the first in list order that reaches it; connected on return.
 // Errors: MPI_ERR_OTHER when none does, naming the process and what was tried.
 Status connect(int proc, Transport** out);

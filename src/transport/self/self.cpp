@@ -8,7 +8,7 @@ namespace {
 
 class Self final : public Transport {
  public:
-  Self(int rank, Deliver deliver) : rank_(rank), deliver_(deliver) {}
+  Self(int rank, const Upcalls& upcalls) : rank_(rank), upcalls_(upcalls) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override { return proc == rank_; }
@@ -47,13 +47,15 @@ class Self final : public Transport {
       return false;
     const Queued message = std::move(queue_.front());
     queue_.pop_front();
-    deliver_(rank_, message.header, message.payload.get(), message.bytes);
+    upcalls_.handlers[kind_of(message.header)](rank_, message.header, message.payload.get(), message.bytes);
     return true;
   }
 
-  Status read_remote(int /*proc*/, std::span<const RemotePart> parts) override {
+  Status get(int /*proc*/, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
+    if (key != nullptr) return Errc::kUnsupportedOperation;
     for (const RemotePart& part : parts)
       std::memcpy(part.local, reinterpret_cast<const void*>(part.address), part.bytes);
+    if (done != nullptr) done->complete = true;
     return kOk;
   }
 
@@ -67,13 +69,13 @@ class Self final : public Transport {
   };
 
   int rank_;
-  Deliver deliver_;
+  const Upcalls& upcalls_;
   Queued reserved_;
   std::deque<Queued> queue_;
 };
 
-Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) {
-  *out = std::make_unique<Self>(job.rank, deliver);
+Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+  *out = std::make_unique<Self>(job.rank, upcalls);
   return kOk;
 }
 

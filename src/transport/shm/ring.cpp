@@ -142,12 +142,12 @@ void Producer::prepare(std::size_t bytes) noexcept {
   if (where + bytes <= usable_) take_back(memory_->payload() + where, bytes);
 }
 
-void Consumer::take_long(int from, Deliver deliver) {
+void Consumer::take_long(int from, const Handlers& handlers) {
   const Cell& cell = *cell_;
   const std::size_t bytes = cell.bytes;
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
-  deliver(from, cell.header, payload_at(place), bytes);
+  handlers[kind_of(cell.header)](from, cell.header, payload_at(place), bytes);
   if (place.in_shuttle()) {
     shuttles_->arrive(place.shuttle());
   } else {

@@ -228,14 +228,14 @@ class Consumer {
     if (sequence == lap_) return true;
     return (sequence & kLapMask) == lap_ && follow_pieces();
   }
-  // Hands the ready message to `deliver` and frees its space. Returns its length.
-  std::size_t take(int from, Deliver deliver) {
+  // Hands the ready message to the handler of its kind and frees its space. Returns its length.
+  std::size_t take(int from, const Handlers& handlers) {
     Cell& cell = *cell_;
     const std::size_t bytes = cell.bytes;
     if (bytes <= kInlineBytes) [[likely]] {
-      deliver(from, cell.header, cell.data, bytes);
+      handlers[kind_of(cell.header)](from, cell.header, cell.data, bytes);
     } else {
-      take_long(from, deliver);
+      take_long(from, handlers);
     }
     ++next_cell_;
     memory_->cells_consumed.store(next_cell_, std::memory_order_release);
@@ -247,7 +247,7 @@ class Consumer {
 
  private:
   // The part of take() that is about payloads that do not lie in the cell.
-  void take_long(int from, Deliver deliver);
+  void take_long(int from, const Handlers& handlers);
   // The next message is being written: fetches its pieces. True when it is whole.
   bool follow_pieces() noexcept;
 

@@ -61,7 +61,7 @@ std::size_t staging_bytes() {
 
 class Shm final : public Transport {
  public:
-  Shm(const Job& job, Deliver deliver) : deliver_(deliver) {
+  Shm(const Job& job, const Upcalls& upcalls) : handlers_(upcalls.handlers) {
     local_of_.assign(static_cast<std::size_t>(job.size), -1);
     const int own_node = job.node_of_rank[static_cast<std::size_t>(job.rank)];
     for (int rank = 0; rank < job.size; ++rank) {
@@ -74,7 +74,9 @@ class Shm final : public Transport {
     direct_ = processes() <= kDirectPollLimit;
   }
 
-  Status open(const Job& job);
+  // The first process of the node makes the segment, and tells the others where it is.
+  void create(const Job& job);
+  Status open() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override { return local(proc) >= 0; }
@@ -115,8 +117,8 @@ class Shm final : public Transport {
     notify(*to.bell);
   }
   bool progress() override;
-  Status read_remote(int proc, std::span<const RemotePart> parts) override;
-  Status write_remote(int proc, std::span<const RemotePart> parts) override;
+  Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
+  Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
@@ -161,8 +163,12 @@ class Shm final : public Transport {
   }
   [[nodiscard]] bool anything_ready() noexcept;
 
-  Deliver deliver_;
+  const Handlers& handlers_;
   Segment segment_;
+  Segment::Sizes sizes_{};
+  std::string path_;      // of the segment's file where it has a name
+  Status created_ = kOk;  // on the process that makes it
+  std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // own
   bool ring_stays_small_ = false;  // noted
   unsigned sent_in_a_row_ = 0;
@@ -180,35 +186,40 @@ class Shm final : public Transport {
   std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
 };
 
-Status Shm::open(const Job& job) {
+void Shm::create(const Job& job) {
   const int count = processes();
-  const std::string path = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
-  const Segment::Sizes sizes{count, ring_bytes_for(count), staging_bytes(), shuttles_for(count)};
+  path_ = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
+  sizes_ = {count, ring_bytes_for(count), staging_bytes(), shuttles_for(count)};
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  if (own_ != 0) return;
+  created_ = segment_.create(path_, sizes_);
+  if (!created_.ok()) why_not_created_ = take_detail();
+  // The others learn of a failure instead of waiting for ever.
+  boot::tell(kFile, created_.ok() ? segment_.name() : "failed");
+}
+
+Status Shm::open() {
+  const int count = processes();
   if (own_ == 0) {
-    const Status made = segment_.create(path, sizes);
-    // The others learn of a failure instead of waiting for ever.
-    boot::tell(kFile, made.ok() ? segment_.name() : "failed");
-    HR_TRY(boot::fence());
-    if (!made.ok()) return made;
+    if (!created_.ok()) set_detail(std::move(why_not_created_));
+    HR_TRY(created_);
   } else {
-    HR_TRY(boot::fence());
     std::string answer;
     HR_TRY(boot::told(kFile, &answer));
     if (answer == "failed") {
       return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
-                  path.c_str());
+                  path_.c_str());
     }
-    if (!segment_.attach(answer, sizes).ok()) {
+    if (!segment_.attach(answer, sizes_).ok()) {
       // Whoever made it may have left MPI already.
       std::string why = take_detail();
-      const Status named = segment_.attach(path, sizes);
+      const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
         // Or it died: the launcher knows why, and is about to end this process. What it was told must not be overtaken
         // by what is told here.
-        if (answer != path) ::poll(nullptr, 0, kLaunchersTime);
+        if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
       HR_TRY(named);
@@ -221,7 +232,7 @@ Status Shm::open(const Job& job) {
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
   for (int peer = 0; peer < count; ++peer) {
     if (peer == own_) shuttles_.emplace_back();
-    if (peer != own_) shuttles_.emplace_back(segment_.shuttles(own_, peer), sizes.shuttles, own_ < peer);
+    if (peer != own_) shuttles_.emplace_back(segment_.shuttles(own_, peer), sizes_.shuttles, own_ < peer);
   }
   for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
     if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
@@ -305,7 +316,7 @@ inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
   std::size_t bytes;
-  do bytes = from.consumer.take(from.rank, deliver_);
+  do bytes = from.consumer.take(from.rank, handlers_);
   while (++taken < kBatch && from.consumer.ready());
   // Before it is connected a producer has no ring.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
@@ -377,20 +388,26 @@ void Shm::sleep(std::uint32_t armed, double at_most_seconds) {
   bell_->disarm(armed);
 }
 
-Status Shm::read_remote(int proc, std::span<const RemotePart> parts) {
-  return read_process({proc, pid_of(proc)}, parts);
+Status Shm::get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) {
+  if (key != nullptr) return Errc::kUnsupportedOperation;
+  HR_TRY(read_process({proc, pid_of(proc)}, parts));
+  if (done != nullptr) done->complete = true;
+  return kOk;
 }
 
-Status Shm::write_remote(int proc, std::span<const RemotePart> parts) {
-  return write_process({proc, pid_of(proc)}, parts);
+Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) {
+  if (key != nullptr) return Errc::kUnsupportedOperation;
+  HR_TRY(write_process({proc, pid_of(proc)}, parts));
+  if (done != nullptr) done->complete = true;
+  return kOk;
 }
 
-Status create(const Job& job, Deliver deliver, std::unique_ptr<Transport>* out) {
-  auto made = std::make_unique<Shm>(job, deliver);
+Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+  auto made = std::make_unique<Shm>(job, upcalls);
   int on_node = 0;
   for (int rank = 0; rank < job.size; ++rank) on_node += made->reaches(rank) ? 1 : 0;
-  if (on_node <= 1) return job.size == 1 ? kOk : boot::fence();  // the fence of open(), which is collective
-  HR_TRY(made->open(job));
+  if (on_node <= 1) return kOk;
+  made->create(job);
   *out = std::move(made);
   return kOk;
 }

@@ -59,7 +59,8 @@ class TestTransport final : public transport::Transport {
     if (on_look) on_look();
     return moves > 0 && moves-- > 0;
   }
-  Status read_remote(int, std::span<const transport::RemotePart> parts) override {
+  Status get(int, const transport::RemoteKey*, std::span<const transport::RemotePart> parts,
+             transport::Operation*) override {
     for (const transport::RemotePart& part : parts) {
       if (part.bytes > kTrial && !other_.joinable()) {
         other_ = std::thread([this] {

@@ -40,6 +40,12 @@ void collect(int /*from*/, const Header& header, const std::byte* payload, std::
   arrived.push_back({header, std::vector<std::byte>(payload, payload + bytes)});
 }
 
+const Handlers kCollect = [] {
+  Handlers handlers;
+  handlers.fill(collect);
+  return handlers;
+}();
+
 std::byte pattern(std::uint64_t message, std::size_t at) { return static_cast<std::byte>(message * 31 + at * 7 + 1); }
 
 std::vector<std::byte> make_payload(std::uint64_t message, std::size_t bytes) {
@@ -61,9 +67,9 @@ TEST_F(RingFixture, CellsRunOutAndComeBack) {
   EXPECT_FALSE(producer.send({{0, 0, 0}}, &extra, sizeof extra));
   EXPECT_EQ(producer.reserve(8), nullptr);
   arrived.clear();
-  consumer.take(3, collect);
+  consumer.take(3, kCollect);
   EXPECT_TRUE(producer.send({{kCells, 0, 0}}, &extra, sizeof extra));
-  while (consumer.ready()) consumer.take(3, collect);
+  while (consumer.ready()) consumer.take(3, kCollect);
   ASSERT_EQ(arrived.size(), kCells + 1);
   for (std::uint64_t i = 0; i <= kCells; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
 }
@@ -76,7 +82,7 @@ TEST_F(RingFixture, PayloadSpaceRunsOut) {
   EXPECT_TRUE(producer.send({{1, 0, 0}}, half.data(), half.size()));
   EXPECT_FALSE(producer.send({{2, 0, 0}}, half.data(), kInlineBytes + 1));
   arrived.clear();
-  consumer.take(0, collect);
+  consumer.take(0, kCollect);
   EXPECT_TRUE(producer.send({{2, 0, 0}}, half.data(), half.size()));
 }
 
@@ -88,7 +94,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
     const auto payload = make_payload(message, bytes);
     if (!producer.send({{message, 0, 0}}, payload.data(), bytes)) return false;
     arrived.clear();
-    while (consumer.ready()) consumer.take(0, collect);
+    while (consumer.ready()) consumer.take(0, kCollect);
     EXPECT_EQ(arrived.size(), 1U);
     EXPECT_EQ(arrived[0].payload, payload) << "message " << message;
     return true;
@@ -110,7 +116,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   EXPECT_EQ(producer.reserve(3000), nullptr);
   EXPECT_EQ(producer.wanted(), 0U);
   arrived.clear();
-  consumer.take(0, collect);
+  consumer.take(0, kCollect);
   ASSERT_EQ(arrived[0].payload, kept);
   for (std::uint64_t message = 3; message < 300; ++message) ASSERT_TRUE(exchange(message, 33 + message * 97 % 8000));
   EXPECT_EQ(producer.reserve(2 * kUsable + 1), nullptr);
@@ -134,7 +140,7 @@ TEST_F(RingFixture, PiecesAreNotAMessage) {
     ASSERT_TRUE(producer.send({{message, 0, 0}}, payload.data(), payload.size()));
     ASSERT_TRUE(consumer.ready());
     arrived.clear();
-    EXPECT_EQ(consumer.take(0, collect), payload.size());
+    EXPECT_EQ(consumer.take(0, kCollect), payload.size());
     EXPECT_EQ(arrived.at(0).payload, payload);
     EXPECT_FALSE(consumer.ready());
     producer.take_turn(payload.size());
@@ -163,7 +169,7 @@ struct LongRing : testing::Test {
       ASSERT_EQ(place_next(memory, producer, kMessage), sent % kFirstLap);
       producer.commit({});
       ASSERT_TRUE(consumer.ready());
-      consumer.take(0, collect);
+      consumer.take(0, kCollect);
       arrived.clear();
     }
   }
@@ -178,7 +184,7 @@ TEST_F(LongRing, LapsAreLongOnceTheFirstAreOver) {
     ASSERT_EQ(place_next(memory, producer, kMessage), at % kLong);
     producer.commit({});
     ASSERT_TRUE(consumer.ready());
-    consumer.take(0, collect);
+    consumer.take(0, kCollect);
     arrived.clear();
   }
 }
@@ -191,10 +197,10 @@ TEST_F(LongRing, LapsStayShortWhileAnEarlierOneIsNotOver) {
   for (std::size_t message = 0; message < kFirstLaps * kInALap - 1; ++message) {
     ASSERT_EQ(place_next(memory, producer, kMessage), message % kInALap * kMessage);
     producer.commit({});
-    if (message < (kFirstLaps - 1) * kInALap - 1) consumer.take(0, collect);
+    if (message < (kFirstLaps - 1) * kInALap - 1) consumer.take(0, kCollect);
   }
   EXPECT_EQ(place_next(memory, producer, 2 * kMessage), std::nullopt);
-  consumer.take(0, collect);
+  consumer.take(0, kCollect);
   EXPECT_EQ(place_next(memory, producer, 2 * kMessage), kFirstLap - kMessage);
 }
 
@@ -205,7 +211,7 @@ TEST_F(LongRing, MessageLongerThanFirstLapsGoes) {
   ASSERT_TRUE(producer.send({{1, 0, 0}}, small.data(), small.size()));
   const auto large = make_payload(2, 2 * kFirstLap);
   ASSERT_TRUE(producer.send({{2, 0, 0}}, large.data(), large.size()));
-  while (consumer.ready()) consumer.take(0, collect);
+  while (consumer.ready()) consumer.take(0, kCollect);
   ASSERT_EQ(arrived.size(), 2U);
   EXPECT_EQ(arrived[0].payload, small);
   EXPECT_EQ(arrived[1].payload, large);
@@ -234,12 +240,12 @@ TEST_F(LongRing, RandomMessagesArriveInOrderAndWhole) {
         continue;
       }
       ASSERT_TRUE(consumer.ready()) << "full and empty";
-      consumer.take(0, collect);
+      consumer.take(0, kCollect);
     }
     ++sent;
     bytes += size;
     size_of.push_back(size);
-    while (random() % 4 == 0 && consumer.ready()) consumer.take(0, collect);
+    while (random() % 4 == 0 && consumer.ready()) consumer.take(0, kCollect);
     for (const Arrived& message : arrived) {
       ASSERT_EQ(message.header.words[0], taken);
       ASSERT_EQ(message.payload, make_payload(taken, size_of[taken])) << "message " << taken;
@@ -297,7 +303,7 @@ TEST_P(RingWays, RandomMessagesArriveInOrderAndWhole) {
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     while (!consumer.ready()) std::this_thread::yield();
     arrived.clear();
-    consumer.take(0, collect);
+    consumer.take(0, kCollect);
     ASSERT_EQ(arrived.size(), 1U);
     ASSERT_EQ(arrived[0].header.words[0], i);
     ASSERT_EQ(arrived[0].header.words[1], ~i);

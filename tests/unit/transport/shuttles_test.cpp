@@ -37,6 +37,12 @@ void collect(int /*from*/, const Header& header, const std::byte* payload, std::
   arrived_number = header.words[0];
 }
 
+const Handlers kCollect = [] {
+  Handlers handlers;
+  handlers.fill(collect);
+  return handlers;
+}();
+
 // One of two processes. The lower one makes the shuttles.
 struct Side {
   Side(RingMemory* out, RingMemory* in, std::byte* memory, int room, bool lower)
@@ -57,7 +63,7 @@ struct Side {
   }
   void receive(std::uint64_t number, std::size_t bytes) {
     while (!consumer.ready()) std::this_thread::yield();
-    consumer.take(0, collect);
+    consumer.take(0, kCollect);
     ASSERT_EQ(arrived_number, number);
     ASSERT_EQ(arrived, make_payload(number, bytes)) << "message " << number;
     producer.take_turn(bytes);
