@@ -13,7 +13,7 @@
 #include "bind/device_check.hpp"
 #include "bind/handles.hpp"
 #include "boot/boot.hpp"
-#include "coll/select/tuning.hpp"
+#include "coll/coll.hpp"
 #include "comm/communicator.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
@@ -53,7 +53,7 @@ Status bring_up() {
   HR_TRY(boot::init());
   log::set_identity(boot::identity().rank, boot::identity().size);
   watched = device_check::begin();
-  coll::tuning::share();  // before p2p's exchange
+  coll::init();  // before p2p's exchange
   HR_TRY(p2p::init());
   HR_TRY(comm::init());
   if (knobs().progress_thread != ProgressThreadChoice::kOff) {
@@ -69,6 +69,7 @@ Status bring_up() {
 Status take_down() {
   layers_up = false;
   comm::finalize();
+  coll::finalize();
   const Status messages = p2p::finalize();
   mem::shutdown();
   const Status launcher = boot::finalize();

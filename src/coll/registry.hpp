@@ -8,15 +8,18 @@
   X(barrier_dissemination)         \
   X(barrier_cells)                 \
   X(barrier_cells_dissemination)   \
+  X(barrier_hosts)                 \
   X(barrier_linear)                \
   X(move_device)                   \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
   X(bcast_slots)                   \
   X(bcast_cells)                   \
+  X(bcast_hosts)                   \
   X(bcast_linear)                  \
   X(gather_binomial)               \
   X(gather_cells)                  \
+  X(gather_hosts)                  \
   X(gather_linear)                 \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
@@ -25,6 +28,7 @@
   X(allgather_ring)                \
   X(allgather_slots)               \
   X(allgather_cells)               \
+  X(allgather_hosts)               \
   X(allgather_linear)              \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
@@ -39,6 +43,7 @@
   X(reduce_slots_pair)             \
   X(reduce_cells)                  \
   X(reduce_cells_binomial)         \
+  X(reduce_hosts)                  \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \
   X(allreduce_device_pull)         \
@@ -49,6 +54,7 @@
   X(allreduce_cells_root)          \
   X(allreduce_cells)               \
   X(allreduce_cells_doubling)      \
+  X(allreduce_hosts)               \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \

@@ -2,13 +2,13 @@
 
 #include <array>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "coll/select/default_table.hpp"
 #include "coll/select/tuning.hpp"
+#include "coll/state.hpp"
 
 namespace hr::coll {
 namespace {
@@ -30,18 +30,17 @@ struct Choice {
 
 using Choices = std::array<std::vector<Choice>, kOperations>;
 
-// The answer to an operation's last query: programs repeat themselves.
-struct Answer {
-  Query query;
-  const Algorithm* algorithm = nullptr;  // there was none
-};
+}  // namespace
 
 struct Selection {
   Choices forced;
   Choices tuned;
   Choices standard;
-  std::array<Answer, kOperations> last;
 };
+
+void DeleteSelection::operator()(Selection* selection) const noexcept { delete selection; }
+
+namespace {
 
 std::size_t index(Operation operation) noexcept { return static_cast<std::size_t>(operation); }
 
@@ -77,18 +76,17 @@ void add_forced(std::string_view text, Choices& choices) {
   }
 }
 
-std::unique_ptr<Selection> current;
-
 Selection& selection() {
-  if (current == nullptr) [[unlikely]] {
-    current = std::make_unique<Selection>();
-    add_forced(knobs().coll_force, current->forced);
-    if (!add_rows(default_rows(), current->standard).ok()) {
+  State& here = state();
+  if (here.selection == nullptr) [[unlikely]] {
+    here.selection.reset(new Selection());
+    add_forced(knobs().coll_force, here.selection->forced);
+    if (!add_rows(default_rows(), here.selection->standard).ok()) {
       log::write(log::Level::kError, "built-in selection of collectives: %s", take_detail().c_str());
     }
-    if (!add_rows(tuning::job_rows(), current->tuned).ok()) current->tuned = Choices();
+    if (!add_rows(tuning::job_rows(), here.selection->tuned).ok()) here.selection->tuned = Choices();
   }
-  return *current;
+  return *here.selection;
 }
 
 const Algorithm* of_covering(const std::vector<Choice>& choices, const Query& query) noexcept {
@@ -130,21 +128,19 @@ const Algorithm* look_up(const Selection& table, const Query& query) {
 
 }  // namespace
 
-const Algorithm* select(const Query& query) {
-  Selection& table = selection();
-  Answer& last = table.last[index(query.operation)];
-  if (last.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
-  return last.algorithm;
-}
+const Algorithm* select(const Query& query) { return look_up(selection(), query); }
 
 Status use_rows(std::span<const SelectionRow> rows) {
   Choices tuned;
   HR_TRY(add_rows(rows, tuned));
   selection().tuned = std::move(tuned);
-  selection().last = {};
+  ++state().selection_epoch;
   return kOk;
 }
 
-void reset_selection() { current.reset(); }
+void reset_selection() {
+  state().selection.reset();
+  ++state().selection_epoch;
+}
 
 }  // namespace hr::coll

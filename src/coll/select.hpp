@@ -7,7 +7,8 @@
 // the query decides: it was measured for that place, and others were not; where it names no algorithm that applies, the
 // built-in rows do as without it.
 // All processes must choose alike: what rows ask for is the same on all of them, and so are the tuned rows.
-// Owner: process-wide, filled at first use. Threads: library lock.
+// What was chosen is kept with the members of the operation (plans.hpp).
+// Owner: the State, filled at first use. Threads: library lock.
 #pragma once
 
 #include <span>

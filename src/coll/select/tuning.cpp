@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "coll/select/tuning_file.hpp"
+#include "coll/state.hpp"
 
 namespace hr::coll::tuning {
 namespace {
@@ -20,8 +21,6 @@ namespace {
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kPiece = 900;  // characters that every launcher takes as a value
 constexpr const char* kPieces = "headrace-tuning";
-
-std::vector<SelectionRow> own_rows;  // of process 0
 
 std::string key_of(std::size_t piece) { return std::string(kPieces) + "-" + std::to_string(piece); }
 
@@ -97,7 +96,7 @@ File read() {
 }
 
 void share() {
-  own_rows.clear();
+  state().tuned_rows.clear();
   const boot::Identity& identity = boot::identity();
   if (identity.rank != 0) return;
   boot::tell(kPieces, "0");
@@ -109,13 +108,13 @@ void share() {
                file.path.c_str(), file.problem.c_str());
     return;
   }
-  own_rows = std::move(file.rows);
-  log::write(log::Level::kDecision, "tuning file %s: %zu rows", file.path.c_str(), own_rows.size());
+  state().tuned_rows = std::move(file.rows);
+  log::write(log::Level::kDecision, "tuning file %s: %zu rows", file.path.c_str(), state().tuned_rows.size());
 }
 
 std::vector<SelectionRow> job_rows() {
   const boot::Identity& identity = boot::identity();
-  if (identity.rank == 0) return own_rows;
+  if (identity.rank == 0) return state().tuned_rows;
   std::vector<SelectionRow> rows;
   if (!get_rows(&rows).ok()) {
     // Process 0 uses them: going on without would be worse than the end.

@@ -24,7 +24,7 @@ struct File {
 };
 [[nodiscard]] File read();
 
-// In MPI_Init, after the boot layer's and before its next fence.
+// From init(), after the boot layer's and before its next fence.
 void share();
 
 // The rows of the job: before MPI_Init, and where there is no file, none.

@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
+#include "coll/state.hpp"
 #include "comm/agree.hpp"
 
 namespace hr::coll::shared {
@@ -31,23 +31,6 @@ struct Place {
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kCrowded = 2;
 
-std::uint64_t files_made = 0;
-bool failure_noted = false;
-
-class State final : public comm::CollectiveState {
- public:
-  explicit State(const comm::Communicator& comm)
-      : first_tag_(can_share(comm) ? knobs().coll_shared_after : kNever), area_(comm) {}
-  [[nodiscard]] Area* area_at(int tag) noexcept {
-    return tag >= first_tag_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr;
-  }
-
- private:
-  static constexpr int kNever = std::numeric_limits<int>::max();
-  int first_tag_;
-  Area area_;
-};
-
 std::string path_of(int maker, std::uint64_t number) {
   const boot::Identity& identity = boot::identity();
   return knobs().shm_dir + "/headrace." + identity.job_id + ".coll." + std::to_string(maker) + "." +
@@ -57,17 +40,17 @@ std::string path_of(int maker, std::uint64_t number) {
 // The others go on without shared memory; so does this process.
 bool opened(Status status) {
   if (status.ok()) return true;
-  log::note_once(failure_noted, "collectives go through messages: %s", take_detail().c_str());
+  log::note_once(state().sharing_failed, "collectives go through messages: %s", take_detail().c_str());
   return false;
 }
 
 }  // namespace
 
-Area::Area(const comm::Communicator& comm, int tag)
-    : comm_(comm),
+Area::Area(const Members& members, int tag)
+    : members_(members),
       tag_(tag),
-      rank_(comm.rank()),
-      size_(comm.size()),
+      rank_(members.own()),
+      size_(members.size()),
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
@@ -76,9 +59,9 @@ Area::Area(const comm::Communicator& comm, int tag)
 
 Area::~Area() = default;
 
-device::Members& Area::members() noexcept {
-  if (members_ == nullptr) members_ = std::make_unique<device::Members>();
-  return *members_;
+device::DeviceBuffers& Area::device_buffers() noexcept {
+  if (device_buffers_ == nullptr) device_buffers_ = std::make_unique<device::DeviceBuffers>();
+  return *device_buffers_;
 }
 
 void Area::cut_slots(std::uint64_t count) noexcept {
@@ -104,12 +87,12 @@ std::size_t Area::bytes_of(Sharing part) const noexcept {
 Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
-  const std::span<const int> procs = comm_.local_->procs();
-  const comm::Members members{procs.data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
+  const std::span<const int> procs = members_.peers();
+  const comm::Members members{procs.data(), size_, rank_, members_.shared_memory_context(),
                               tag_ + static_cast<int>(part)};
   Place place;
   if (rank_ == 0) {
-    const std::uint64_t number = files_made++;
+    const std::uint64_t number = state().files_made++;
     if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) place.number = number;
     if (file.hidden()) place.process = ::getpid(), place.descriptor = file.descriptor();
   }
@@ -139,26 +122,8 @@ Task Area::open(Sharing part) {
 }
 
 Task Area::agree(std::uint64_t* facts) {
-  const comm::Members members{comm_.local_->procs().data(), size_, rank_, comm_.context() + comm::kSharedMemoryContext,
-                              tag_};
+  const comm::Members members{members_.peers().data(), size_, rank_, members_.shared_memory_context(), tag_};
   return comm::and_reduce(members, facts, 1);
-}
-
-bool can_share(const comm::Communicator& comm) {
-  if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
-  const std::vector<int>& node = boot::identity().node_of_rank;
-  const std::span<const int> procs = comm.local_->procs();
-  return std::all_of(procs.begin(), procs.end(), [&](int proc) {
-    return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
-  });
-}
-
-Area* area_for(const Call& call) {
-  if (call.persistent) return nullptr;
-  std::unique_ptr<comm::CollectiveState>& state = call.comm->collectives_;
-  if (state == nullptr) [[unlikely]]
-    state = std::make_unique<State>(*call.comm);
-  return static_cast<State*>(state.get())->area_at(call.tag);
 }
 
 }  // namespace hr::coll::shared

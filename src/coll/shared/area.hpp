@@ -29,7 +29,7 @@
 // A persistent operation whose buffers all are on devices has an area of its own, in which its starts draw the tickets:
 // starts of different requests may come in different orders on different processes.
 //
-// Owner: the communicator, or the persistent request. Threads: library lock.
+// Owner: the Members, or the persistent request. Threads: library lock.
 #pragma once
 
 #include <atomic>
@@ -41,11 +41,11 @@
 #include "base/cache_lines.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
-#include "comm/communicator.hpp"
+#include "coll/members.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::coll::device {
-class Members;
+class DeviceBuffers;
 }
 
 namespace hr::coll::shared {
@@ -88,19 +88,19 @@ struct Control {
   Word finished;   // operations it is through with
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
-  // Device collectives (device/members.hpp).
+  // Device collectives (device/buffers.hpp).
   Word device_done;   // ticket + 1 of the last operation that its GPU is done with
-  Word device_trial;  // what came of the last trial to map everybody's memory (device/members.cpp)
+  Word device_trial;  // what came of the last trial to map everybody's memory (device/buffers.cpp)
   Word device_mode;   // of rank 0: device_mode.cpp
   Word device_turn;   // ticket + 1 of the last turn in which it looked at that word; 0: before it was wanted
 };
 
 class Area {
  public:
-  // `tag`: of the messages by which members open parts and agree; the same on all, of no other area of the
-  // communicator, a multiple of kTags.
+  // `tag`: of the messages by which members open parts and agree; the same on all, of no other area that two of them
+  // share, a multiple of kTags.
   static constexpr int kTags = 4;
-  explicit Area(const comm::Communicator& comm, int tag = 0);
+  explicit Area(const Members& members, int tag = 0);
   ~Area();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -123,7 +123,7 @@ class Area {
   // How often to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
-  // --- device mode (device/members.hpp; how it begins: device_mode.cpp). Cells are open ---
+  // --- device mode (device/buffers.hpp; how it begins: device_mode.cpp). Cells are open ---
   // This process passes device memory.
   void want_devices() noexcept;
   [[nodiscard]] bool devices_wanted() const noexcept {
@@ -135,7 +135,7 @@ class Area {
       return false;
     return decide_device_mode(ticket);
   }
-  [[nodiscard]] device::Members& members() noexcept;
+  [[nodiscard]] device::DeviceBuffers& device_buffers() noexcept;
 
   // --- parts. Sharing: what there is, or, as long as it was not tried, might be ---
   [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
@@ -193,7 +193,7 @@ class Area {
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
 
-  const comm::Communicator& comm_;
+  const Members& members_;
   int tag_;
   int rank_;
   int size_;
@@ -212,7 +212,7 @@ class Area {
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;
   SharedFile slot_file_;
-  std::unique_ptr<device::Members> members_;  // made at first use
+  std::unique_ptr<device::DeviceBuffers> device_buffers_;  // made at first use
 };
 
 // Two members, each of which writes and reads in this operation: their cells and slots change hands.
@@ -223,12 +223,21 @@ class Area {
   return call.area->size() == 2 && (kExchanges & serves(call.operation)) != 0;
 }
 
-// All processes of the communicator are on one node, there are several, and they may share memory.
-[[nodiscard]] bool can_share(const comm::Communicator& comm);
-
-// The communicator's area when this operation is to have a place in its sequence: nullptr for communicators of one
-// process, of several nodes or of two groups, for their first few collectives (knob coll_shared_after), for persistent
-// operations (which may be started in any order) and where the knob coll_shared_bytes is 0.
-[[nodiscard]] Area* area_for(const Call& call);
-
 }  // namespace hr::coll::shared
+
+namespace hr::coll {
+
+inline shared::Area* Members::area_at(int tag) const noexcept {
+  return tag >= shared_from_ && area_->sharing() != Sharing::kNone ? area_.get() : nullptr;
+}
+
+namespace shared {
+
+// The members' area when this operation is to have a place in its sequence: also nullptr for persistent operations,
+// which may be started in any order.
+[[nodiscard]] inline Area* area_for(const Call& call) noexcept {
+  return call.persistent ? nullptr : call.members->area_at(call.tag);
+}
+
+}  // namespace shared
+}  // namespace hr::coll

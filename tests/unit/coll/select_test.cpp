@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/knobs.hpp"
+#include "coll/plans.hpp"
+#include "coll/state.hpp"
 
 namespace hr::coll {
 namespace {
@@ -288,6 +290,49 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
     made.ranks = 33;
     EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
   }
+}
+
+// Several hosts, some with several processes: level by level, where the order of operands allows it.
+TEST_F(SelectTest, OverHosts) {
+  Query made = query(Operation::kAllreduce, 8, 4);
+  made.hosts = 2;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.hosts_in_order = false;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.commutative = false;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.hosts_in_order = true;
+  EXPECT_EQ(chosen(made), "hosts");
+  for (const Operation operation :
+       {Operation::kBarrier, Operation::kBcast, Operation::kGather, Operation::kAllgather, Operation::kReduce}) {
+    made.operation = operation;
+    EXPECT_EQ(chosen(made), "hosts") << name(operation);
+  }
+  made.hosts = 1;
+  EXPECT_EQ(chosen(made), "binomial");
+}
+
+// Plans hold for the rows that they were made from.
+TEST_F(SelectTest, PlansOfOtherRowsAreVoid) {
+  Plans plans;
+  PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8, .epoch = state().selection_epoch};
+  EXPECT_EQ(plans.find(key), nullptr);
+  const Algorithm* ring = find_algorithm(Operation::kAllreduce, "ring");
+  plans.keep(key, ring);
+  EXPECT_EQ(plans.find(key), ring);
+  PlanKey other = key;
+  other.bytes = 9;  // of the same size class
+  EXPECT_EQ(plans.find(other), nullptr);
+  const SelectionRow rows[] = {{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "linear"}};
+  ASSERT_TRUE(use_rows(rows).ok());
+  key.epoch = state().selection_epoch;
+  EXPECT_EQ(plans.find(key), nullptr);
+  plans.keep(key, ring);
+  reset_selection();
+  key.epoch = state().selection_epoch;
+  EXPECT_EQ(plans.find(key), nullptr);
+  plans.clear();
+  EXPECT_EQ(plans.find(key), nullptr);
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {

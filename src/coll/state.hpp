@@ -1,0 +1,31 @@
+// State: what coll/ keeps for the process: made by init() in MPI_Init, destroyed by finalize(), made anew by the next
+// session. What belongs to one communicator is kept with that (members.hpp).
+//
+// Owner: process-wide. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coll/select.hpp"
+
+namespace hr::coll {
+
+struct Selection;  // select.cpp
+struct DeleteSelection {
+  void operator()(Selection* selection) const noexcept;
+};
+
+struct State {
+  std::unique_ptr<Selection, DeleteSelection> selection;  // null: not asked for yet
+  std::uint32_t selection_epoch = 1;                      // changes with the rows: plans of another one are void
+  std::vector<SelectionRow> tuned_rows;                   // of process 0, which reads the tuning file
+  std::uint64_t files_made = 0;                           // of shared memory, by this process: part of their names
+  bool sharing_failed = false;                            // and that was noted
+};
+
+// Before init(), and after finalize(), an empty one (unit tests, tools).
+[[nodiscard]] State& state() noexcept;
+
+}  // namespace hr::coll
