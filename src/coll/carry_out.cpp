@@ -58,10 +58,23 @@ PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     key.kind |= call.op->commutative() ? 32 : 0;
-    key.span = typed_bytes(vector.count, *vector.type);
-    key.element = typed_bytes(1, *vector.type);
+    const bool dense = vector.contiguous && vector.type->true_lb() == 0;
+    key.span = dense ? vector.packed : typed_bytes(vector.count, *vector.type);
+    key.element = dense ? static_cast<std::size_t>(vector.type->size()) : typed_bytes(1, *vector.type);
   }
   return key;
+}
+
+[[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
+                                                        DeviceMode mode) {
+  const Algorithm* algorithm = select(query_of(call, mode));
+  if (algorithm == nullptr) {
+    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
+                   call.members->is_inter() ? "an intercommunicator" : "these arguments");
+  } else {
+    call.members->plans().keep(key, algorithm);
+  }
+  return algorithm;
 }
 
 Task failed(Status status) { co_return status; }
@@ -100,17 +113,8 @@ bool never_on_devices(const Call& call) noexcept {
 
 const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
   const PlanKey key = key_of(call, mode);
-  Plans& plans = call.members->plans();
-  if (const Algorithm* planned = plans.find(key); planned != nullptr) [[likely]]
-    return planned;
-  const Algorithm* algorithm = select(query_of(call, mode));
-  if (algorithm == nullptr) [[unlikely]] {
-    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
-                   call.members->is_inter() ? "an intercommunicator" : "these arguments");
-  } else {
-    plans.keep(key, algorithm);
-  }
-  return algorithm;
+  const Algorithm* planned = call.members->plans().find(key);
+  return planned != nullptr ? planned : make_plan(call, key, status, mode);
 }
 
 namespace {

@@ -4,23 +4,22 @@
 #include "coll/select/tuning.hpp"
 
 namespace hr::coll {
-namespace {
 
-std::unique_ptr<State> current;
+State* detail::current_state = nullptr;
 
-}  // namespace
-
-State& state() noexcept {
-  if (current == nullptr) [[unlikely]]
-    current = std::make_unique<State>();
-  return *current;
+State& detail::make_state() {
+  current_state = new State();
+  return *current_state;
 }
 
 void init() {
-  current = std::make_unique<State>();
+  finalize();
   tuning::share();
 }
 
-void finalize() { current.reset(); }
+void finalize() {
+  delete detail::current_state;
+  detail::current_state = nullptr;
+}
 
 }  // namespace hr::coll

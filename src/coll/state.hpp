@@ -25,7 +25,14 @@ struct State {
   bool sharing_failed = false;                            // and that was noted
 };
 
-// Before init(), and after finalize(), an empty one (unit tests, tools).
-[[nodiscard]] State& state() noexcept;
+namespace detail {
+extern State* current_state;
+[[nodiscard]] State& make_state();
+}  // namespace detail
+
+// Before init(), and after finalize(), one that is made when it is asked for (unit tests, tools).
+[[nodiscard]] inline State& state() {
+  return detail::current_state != nullptr ? *detail::current_state : detail::make_state();
+}
 
 }  // namespace hr::coll
