@@ -25,7 +25,6 @@
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \
   X(coll_through_pinned, kCounter,                                                                                     \
     "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \
-  X(coll_read, kCounter, "Collective operations in which processes read one another's host buffers.")                  \
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
   X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")

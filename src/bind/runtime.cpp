@@ -13,6 +13,7 @@
 #include "bind/device_check.hpp"
 #include "bind/handles.hpp"
 #include "boot/boot.hpp"
+#include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
 #include "layout/op.hpp"
@@ -91,6 +92,7 @@ Status add_use() {
     static_cast<void>(registered);
   }
   if (state.uses == 0) {
+    coll::init();
     HR_TRY(comm::init());
     fill_tables();
     ready = !state.watched;
@@ -104,6 +106,7 @@ void drop_use() {
   ready = false;
   clear_tables();
   comm::finalize();
+  coll::finalize();
 }
 
 }  // namespace

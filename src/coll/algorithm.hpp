@@ -17,10 +17,6 @@ namespace hr::coll {
 // Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
 enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
 
-// Whether processes can read one another's memory, and whether one such copy was measured to be faster than two through
-// shared memory (shared/readable.hpp), or is asked for by all (knob shm_single_copy).
-enum class Reading : std::uint8_t { kNone, kPossible, kFaster, kAsked };
-
 // What a choice may depend on: the same on every process.
 struct Query {
   Operation operation = Operation::kBarrier;
@@ -34,12 +30,10 @@ struct Query {
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
-  bool many_slots = false;           // each process has more than usual (shared/area.hpp)
   bool crowded = false;              // they outnumber the cores
-  int teams = 1;                     // of processes that share a cache (shared/teams.hpp)
-  Reading reading = Reading::kNone;  // they can read one another's memory
-  bool devices = false;              // all of them have agreed to use their GPUs (device/members.hpp)
-  [[nodiscard]] bool operator==(const Query&) const = default;
+  int hosts = 1;                     // they are spread over so many, of which some have several (compose/hosts.hpp)
+  bool hosts_in_order = true;        // each host's are consecutive
+  bool devices = false;              // all of them have agreed to use their GPUs (device/buffers.hpp)
 };
 
 struct Algorithm {
@@ -49,8 +43,7 @@ struct Algorithm {
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // Call::area has it
   bool devices = false;                  // works on device buffers itself
-  bool reads = false;                    // buffers of other processes, through Call::area, where that pays
-                                         // (shared/reading_turns.hpp)
+  bool composes = false;                 // hands the buffers on to algorithms of other levels (compose/)
 };
 
 template <class... Operations>

@@ -5,9 +5,10 @@
 namespace hr::coll {
 namespace {
 
-void begin(Call& call, Operation operation, Communicator& comm) noexcept {
+void begin(Call& call, Operation operation, Communicator& comm) {
   call.operation = operation;
   call.comm = &comm;
+  call.members = &members_of(comm);
 }
 
 // What all of them start with: in place or not.

@@ -14,6 +14,7 @@ Status begin(Call& call, Operation operation, Communicator& comm, const void* se
              Degrees* degrees) {
   call.operation = operation;
   call.comm = &comm;
+  call.members = &members_of(comm);
   if (comm.topology_ == nullptr) {
     return fail(Errc::kTopology,
                 "the communicator has no topology, so that no process has neighbors in it; make one with "

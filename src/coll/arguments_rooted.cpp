@@ -9,6 +9,7 @@ void begin(Call& call, Operation operation, int root, Communicator& comm) noexce
   call.operation = operation;
   call.root = root;
   call.comm = &comm;
+  call.members = &members_of(comm);
 }
 
 // In an intercommunicator, a process beside the root takes no part.

@@ -11,15 +11,12 @@
 #include <string_view>
 
 #include "base/abi.hpp"
+#include "coll/members.hpp"
 #include "comm/communicator.hpp"
 #include "layout/op.hpp"
 #include "layout/view.hpp"
 
 namespace hr::coll {
-
-namespace shared {
-class Area;
-}
 
 // Named as in select/default.json.
 enum class Operation : std::uint8_t {
@@ -116,11 +113,12 @@ class Blocks {
 
 struct Call {
   Operation operation = Operation::kBarrier;
-  bool in_place = false;  // send is none() then; the data lies in recv (scatter: the root's stays in send)
-  int root = 0;           // intercommunicators: also abi::kRoot, abi::kProcNull
-  int tag = 0;            // of all its messages
-  comm::Communicator* comm = nullptr;
-  layout::Op* op = nullptr;  // reductions
+  bool in_place = false;               // send is none() then; the data lies in recv (scatter: the root's stays in send)
+  int root = 0;                        // intercommunicators: also abi::kRoot, abi::kProcNull
+  int tag = 0;                         // of all its messages
+  comm::Communicator* comm = nullptr;  // whose operation it is
+  const Members* members = nullptr;    // whom it runs over: all of the communicator, or some
+  layout::Op* op = nullptr;            // reductions
   Blocks send;
   Blocks recv;  // bcast: the buffer
   // What selection goes by; the same on every process, as the standard makes the arguments agree. 0 where they need
@@ -129,16 +127,18 @@ struct Call {
   std::size_t bytes = 0;
   bool persistent = false;
   bool blocking = false;         // the caller has nothing else to do than to wait for it
-  shared::Area* area = nullptr;  // shared memory of the communicator, when the operation has a place in its sequence
+  shared::Area* area = nullptr;  // shared memory of the members, when the operation has a place in its sequence
   std::uint64_t ticket = 0;      // that place
 
-  [[nodiscard]] int rank() const noexcept { return comm->rank(); }
-  [[nodiscard]] int size() const noexcept { return comm->size(); }
+  [[nodiscard]] int rank() const noexcept { return members->own(); }
+  [[nodiscard]] int size() const noexcept { return members->size(); }
   // Processes on the other side: the remote group's of an intercommunicator.
-  [[nodiscard]] int peers() const noexcept { return comm->peers().size(); }
+  [[nodiscard]] int peers() const noexcept { return static_cast<int>(members->peers().size()); }
   // This process among its peers; -1 in an intercommunicator.
-  [[nodiscard]] int own_peer() const noexcept { return comm->is_inter() ? -1 : comm->rank(); }
-  [[nodiscard]] bool is_root() const noexcept { return comm->is_inter() ? root == abi::kRoot : root == comm->rank(); }
+  [[nodiscard]] int own_peer() const noexcept { return members->is_inter() ? -1 : members->own(); }
+  [[nodiscard]] bool is_root() const noexcept {
+    return members->is_inter() ? root == abi::kRoot : root == members->own();
+  }
 };
 
 }  // namespace hr::coll

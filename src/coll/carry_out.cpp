@@ -1,9 +1,11 @@
 #include "coll/carry_out.hpp"
 
-#include "base/clock.hpp"
+#include "coll/compose/hosts.hpp"
 #include "coll/device/through_pinned.hpp"
 #include "coll/reduction.hpp"
 #include "coll/select.hpp"
+#include "coll/shared/wait.hpp"
+#include "coll/state.hpp"
 #include "coll/view_tools.hpp"
 
 namespace hr::coll {
@@ -18,12 +20,12 @@ constexpr std::uint32_t kAgreedSize =
 // Of a buffer that is one view.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
-Query query_of(const Call& call, DeviceMode mode) noexcept {
+Query query_of(const Call& call, DeviceMode mode) {
   Query query;
   query.operation = call.operation;
   query.bytes = call.bytes;
   query.ranks = call.size();
-  query.inter = call.comm->is_inter();
+  query.inter = call.members->is_inter();
   query.in_place = call.in_place;
   if (call.op != nullptr) {
     const View& vector = contribution(call);
@@ -31,13 +33,14 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
     query.span = typed_bytes(vector.count, *vector.type);
     query.element = typed_bytes(1, *vector.type);
   }
+  if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) {
+    query.hosts = hosts->count();
+    query.hosts_in_order = hosts->in_order();
+  }
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
-    query.many_slots = call.area->slot_count() > shared::kSlotsUsual;
     query.crowded = call.area->crowded();
-    query.teams = call.area->teams().count();
-    query.reading = call.area->reading();
   }
   query.devices = mode.agreed;
   // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
@@ -45,10 +48,33 @@ Query query_of(const Call& call, DeviceMode mode) noexcept {
   return query;
 }
 
-// In the turn of an operation that has an area; the same on all members.
-bool reading_pays(const Call& call) {
-  return call.area->reading() == Reading::kAsked ||
-         call.area->reading_turns().reads(call.operation, call.bytes, call.ticket, ticks());
+// Of what query_of() takes from the call; the rest is the same for all calls of the members, until the area changes.
+PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
+  PlanKey key;
+  key.bytes = call.bytes;
+  key.epoch = state().selection_epoch;
+  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (mode.agreed ? 2 : 0) |
+             (mode.on ? 4 : 0) | (call.area != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
+  if (call.op != nullptr) {
+    const View& vector = contribution(call);
+    key.kind |= call.op->commutative() ? 32 : 0;
+    const bool dense = vector.contiguous && vector.type->true_lb() == 0;
+    key.span = dense ? vector.packed : typed_bytes(vector.count, *vector.type);
+    key.element = dense ? static_cast<std::size_t>(vector.type->size()) : typed_bytes(1, *vector.type);
+  }
+  return key;
+}
+
+[[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
+                                                        DeviceMode mode) {
+  const Algorithm* algorithm = select(query_of(call, mode));
+  if (algorithm == nullptr) {
+    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
+                   call.members->is_inter() ? "an intercommunicator" : "these arguments");
+  } else {
+    call.members->plans().keep(key, algorithm);
+  }
+  return algorithm;
 }
 
 Task failed(Status status) { co_return status; }
@@ -56,13 +82,13 @@ Task failed(Status status) { co_return status; }
 }  // namespace
 
 bool nothing_to_do(const Call& call) noexcept {
-  return call.bytes == 0 && (kAgreedSize & serves(call.operation)) != 0 && !call.comm->is_inter();
+  return call.bytes == 0 && (kAgreedSize & serves(call.operation)) != 0 && !call.members->is_inter();
 }
 
 int length_of(const Call& call, const Blocks& blocks) {
   if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: the own group's
   if (call.operation < Operation::kNeighborAllgather) return call.peers();
-  const comm::Topology::Neighbors neighbors = call.comm->topology_->neighbors(call.rank());
+  const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(call.rank());
   return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
 }
 
@@ -86,25 +112,47 @@ bool never_on_devices(const Call& call) noexcept {
 }
 
 const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
-  Query query = query_of(call, mode);
-  auto [algorithm, forced] = select(query);
-  if (algorithm != nullptr && algorithm->reads && !forced && !reading_pays(call)) {
-    query.reading = Reading::kNone;
-    algorithm = select(query).algorithm;
-  }
-  if (algorithm == nullptr) [[unlikely]] {
-    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
-                   call.comm->is_inter() ? "an intercommunicator" : "these arguments");
-  }
-  return algorithm;
+  const PlanKey key = key_of(call, mode);
+  const Algorithm* planned = call.members->plans().find(key);
+  return planned != nullptr ? planned : make_plan(call, key, status, mode);
 }
 
+namespace {
+
+Task begin(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  return through_pinned ? device::through_pinned(call, algorithm) : algorithm->run(call);
+}
+
+Task begin_later(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  shared::NextRound next;
+  const p2p::When later = shared::when(next);
+  co_await later;
+  Task inner = begin(call, algorithm, through_pinned);
+  const Status status = co_await inner;
+  co_return status;
+}
+
+bool has_holes(const Call& call, const Blocks& blocks) {
+  return what_is_in(call, blocks) == Holds::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
+}
+
+// Its beginning copies data of a device while the caller waits: blocks to the process itself, packed forms, copies with
+// their holes. Not so what works on devices, nor copies of whole runs through pinned memory.
+bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
+  if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);
+  return what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData;
+}
+
+}  // namespace
+
 Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
-  const bool reduces_on_host =
-      call.op != nullptr && !algorithm->devices && (on_device(call.send) || on_device(call.recv));
-  if (reduces_on_host || buffers == Buffers::kPinned) [[unlikely]]
-    return device::through_pinned(call, algorithm);
-  return algorithm->run(call);
+  const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
+                               (on_device(call.send) || on_device(call.recv));
+  const bool through_pinned = reduces_on_host || buffers == Buffers::kPinned;
+  if (!call.blocking && copies_at_once(call, algorithm, through_pinned)) [[unlikely]]
+    return begin_later(call, algorithm, through_pinned);
+  return begin(call, algorithm, through_pinned);
 }
 
 Task carry_out_by_messages(const Call& call) {

@@ -37,6 +37,11 @@ enum class Buffers : std::uint8_t { kInPlace, kPinned };
 // Without memory that the processes share.
 [[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
 
+// Gives an operation its place in the sequence of its members, where they share memory; then carries it out, blocking
+// or non-blocking: a task that need not start in its turn. Steps of compositions, too (compose/step.hpp).
+void take_place(Call& call);
+[[nodiscard]] p2p::Task perform(const Call& call);
+
 // An operation's turn in its area (shared/area.hpp). Gives it up when it goes out of scope, at the latest.
 class AreaTurn {
  public:

@@ -26,6 +26,10 @@ using layout::Datatype;
 using layout::Op;
 using Types = std::span<Datatype* const>;
 
+// In MPI_Init, after boot's init() and before its next fence; in MPI_Finalize, once no communicator is used any more.
+void init();
+void finalize();
+
 // --- the forms. Each takes the operation's place in the communicator's sequence of collectives ---
 Status run(Call& call);
 // *request gets one reference, the caller's.

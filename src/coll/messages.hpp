@@ -1,5 +1,5 @@
-// The messages of a collective: from and to peers of its communicator, in its own context, with its own tag.
-// For use in algorithms; two messages between the same processes match in the order they were posted.
+// The messages of a collective: from and to its members, in the context of its communicator's collectives, with its own
+// tag. For use in algorithms; two messages between the same processes match in the order they were posted.
 #pragma once
 
 #include "coll/call.hpp"
@@ -13,12 +13,12 @@ using p2p::Requests;
 using p2p::Task;
 
 [[nodiscard]] inline Status send_to(const Call& call, int peer, const View& data, p2p::Request** request) {
-  const p2p::Envelope envelope{call.comm->collective_context(), call.rank(), call.tag};
-  return p2p::isend(data, call.comm->peer_proc(peer), envelope, p2p::Mode::kStandard, request);
+  const p2p::Envelope envelope{call.members->context(), call.members->own_source(), call.tag};
+  return p2p::isend(data, call.members->peer_proc(peer), envelope, p2p::Mode::kStandard, request);
 }
 
 [[nodiscard]] inline Status receive_from(const Call& call, int peer, const View& data, p2p::Request** request) {
-  const p2p::Envelope wanted{call.comm->collective_context(), peer, call.tag};
+  const p2p::Envelope wanted{call.members->context(), call.members->source(peer), call.tag};
   return p2p::ireceive(data, wanted, request);
 }
 

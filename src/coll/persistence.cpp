@@ -1,7 +1,7 @@
 #include "coll/persistence.hpp"
 
 #include "coll/carry_out.hpp"
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/device/through_pinned.hpp"
 
 namespace hr::coll {
@@ -20,16 +20,17 @@ Task Persistence::in_own_area(const Call& call) {
     if (all_on_devices != 0) {
       Task opening = area.open(Sharing::kCells);
       HR_CO_TRY(co_await opening);
+      call.members->plans().clear();
     }
     way_ = area.is_open(Sharing::kCells) && all_on_devices != 0 ? Way::kDevices : Way::kMessages;
   }
   DeviceMode mode{true, false};  // the cells are for the exchange alone
   Buffers buffers = Buffers::kInPlace;
   if (way_ == Way::kDevices) {
-    Task exchanging = area.members().exchange(call);
+    Task exchanging = area.device_buffers().exchange(call);
     HR_CO_TRY(co_await exchanging);
-    mode.agreed = area.members().agreed();
-    if (area.members().in_turns() && device::pinned_pays(call)) {
+    mode.agreed = area.device_buffers().agreed();
+    if (area.device_buffers().in_turns() && device::pinned_pays(call)) {
       mode.agreed = false;
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     }
@@ -46,11 +47,11 @@ Task Persistence::begin(Call& call) {
   if (nothing_to_do(call)) return {};
   if (way_ == Way::kUnknown && area_ == nullptr) {
     const bool user = call.op != nullptr && call.op->kind() == layout::OpKind::kUser;
-    if (user || never_on_devices(call) || !shared::can_share(*call.comm)) {
+    if (user || never_on_devices(call) || !call.members->can_share()) {
       way_ = Way::kMessages;
     } else {
       constexpr int kRequests = 1 << 28;
-      area_ = std::make_unique<shared::Area>(*call.comm, (call.tag % kRequests + 1) * shared::Area::kTags);
+      area_ = std::make_unique<shared::Area>(*call.members, (call.tag % kRequests + 1) * shared::Area::kTags);
     }
   }
   if (way_ == Way::kMessages) area_.reset();

@@ -8,53 +8,53 @@
   X(barrier_dissemination)         \
   X(barrier_cells)                 \
   X(barrier_cells_dissemination)   \
+  X(barrier_hosts)                 \
   X(barrier_linear)                \
   X(move_device)                   \
   X(bcast_binomial)                \
   X(bcast_scatter_ring)            \
-  X(bcast_direct)                  \
   X(bcast_slots)                   \
-  X(bcast_slots_tree)              \
   X(bcast_cells)                   \
+  X(bcast_hosts)                   \
   X(bcast_linear)                  \
   X(gather_binomial)               \
   X(gather_cells)                  \
+  X(gather_hosts)                  \
   X(gather_linear)                 \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
   X(scatter_linear)                \
   X(allgather_bruck)               \
   X(allgather_ring)                \
-  X(allgather_direct)              \
   X(allgather_slots)               \
   X(allgather_cells)               \
+  X(allgather_hosts)               \
   X(allgather_linear)              \
   X(alltoall_pairwise)             \
   X(alltoall_in_place)             \
-  X(alltoall_direct)               \
   X(alltoall_slots)                \
   X(alltoall_cells)                \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \
   X(reduce_ring_gather)            \
-  X(reduce_direct)                 \
   X(reduce_slots)                  \
   X(reduce_slots_ring)             \
   X(reduce_slots_pair)             \
   X(reduce_cells)                  \
   X(reduce_cells_binomial)         \
+  X(reduce_hosts)                  \
   X(reduce_linear)                 \
   X(allreduce_device_push)         \
   X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
-  X(allreduce_direct)              \
   X(allreduce_slots)               \
   X(allreduce_slots_ring)          \
   X(allreduce_cells_root)          \
   X(allreduce_cells)               \
   X(allreduce_cells_doubling)      \
+  X(allreduce_hosts)               \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \

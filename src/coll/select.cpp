@@ -2,13 +2,13 @@
 
 #include <array>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "coll/select/default_table.hpp"
 #include "coll/select/tuning.hpp"
+#include "coll/state.hpp"
 
 namespace hr::coll {
 namespace {
@@ -19,13 +19,10 @@ struct Choice {
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
-  Reading reading = Reading::kNone;
-  bool many_slots = false;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
-    return query.bytes <= max_bytes && query.ranks <= max_ranks && query.reading >= reading &&
-           (query.many_slots || !many_slots) &&
+    return query.bytes <= max_bytes && query.ranks <= max_ranks &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
   }
@@ -33,18 +30,17 @@ struct Choice {
 
 using Choices = std::array<std::vector<Choice>, kOperations>;
 
-// The answer to an operation's last query: programs repeat themselves.
-struct Answer {
-  Query query;
-  Selected selected;  // without an algorithm: there was none
-};
+}  // namespace
 
 struct Selection {
   Choices forced;
   Choices tuned;
   Choices standard;
-  std::array<std::array<Answer, 2>, kOperations> last;  // without and with reading: it is asked for in turns
 };
+
+void DeleteSelection::operator()(Selection* selection) const noexcept { delete selection; }
+
+namespace {
 
 std::size_t index(Operation operation) noexcept { return static_cast<std::size_t>(operation); }
 
@@ -56,7 +52,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded, row.reading, row.many_slots});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded});
   }
   return kOk;
 }
@@ -80,18 +76,17 @@ void add_forced(std::string_view text, Choices& choices) {
   }
 }
 
-std::unique_ptr<Selection> current;
-
 Selection& selection() {
-  if (current == nullptr) [[unlikely]] {
-    current = std::make_unique<Selection>();
-    add_forced(knobs().coll_force, current->forced);
-    if (!add_rows(default_rows(), current->standard).ok()) {
+  State& here = state();
+  if (here.selection == nullptr) [[unlikely]] {
+    here.selection.reset(new Selection());
+    add_forced(knobs().coll_force, here.selection->forced);
+    if (!add_rows(default_rows(), here.selection->standard).ok()) {
       log::write(log::Level::kError, "built-in selection of collectives: %s", take_detail().c_str());
     }
-    if (!add_rows(tuning::job_rows(), current->tuned).ok()) current->tuned = Choices();
+    if (!add_rows(tuning::job_rows(), here.selection->tuned).ok()) here.selection->tuned = Choices();
   }
-  return *current;
+  return *here.selection;
 }
 
 const Algorithm* of_covering(const std::vector<Choice>& choices, const Query& query) noexcept {
@@ -120,34 +115,32 @@ Named named(Operation operation, std::string_view word) noexcept {
 
 namespace {
 
-Selected look_up(const Selection& table, const Query& query) {
+const Algorithm* look_up(const Selection& table, const Query& query) {
   const std::size_t operation = index(query.operation);
-  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return {algorithm, true};
-  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return {algorithm};
-  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return {algorithm};
+  if (const Algorithm* algorithm = first_match(table.forced[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = of_covering(table.tuned[operation], query)) return algorithm;
+  if (const Algorithm* algorithm = first_match(table.standard[operation], query)) return algorithm;
   for (const Algorithm* algorithm : algorithms()) {
-    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return {algorithm};
+    if ((algorithm->operations & serves(query.operation)) != 0 && algorithm->probe(query)) return algorithm;
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace
 
-Selected select(const Query& query) {
-  Selection& table = selection();
-  Answer& last = table.last[index(query.operation)][query.reading != Reading::kNone];
-  if (last.selected.algorithm == nullptr || last.query != query) last = {query, look_up(table, query)};
-  return last.selected;
-}
+const Algorithm* select(const Query& query) { return look_up(selection(), query); }
 
 Status use_rows(std::span<const SelectionRow> rows) {
   Choices tuned;
   HR_TRY(add_rows(rows, tuned));
   selection().tuned = std::move(tuned);
-  selection().last = {};
+  ++state().selection_epoch;
   return kOk;
 }
 
-void reset_selection() { current.reset(); }
+void reset_selection() {
+  state().selection.reset();
+  ++state().selection_epoch;
+}
 
 }  // namespace hr::coll

@@ -7,7 +7,8 @@
 // the query decides: it was measured for that place, and others were not; where it names no algorithm that applies, the
 // built-in rows do as without it.
 // All processes must choose alike: what rows ask for is the same on all of them, and so are the tuned rows.
-// Owner: process-wide, filled at first use. Threads: library lock.
+// What was chosen is kept with the members of the operation (plans.hpp).
+// Owner: the State, filled at first use. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -27,19 +28,13 @@ struct SelectionRow {
   Memory memory;
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
   Crowded crowded = Crowded::kAny;
-  Reading reading = Reading::kNone;  // only where processes are known to read one another's memory so well
-  bool many_slots = false;           // only where each process has more slots than usual
 };
 
 // The rows of select/default.json.
 [[nodiscard]] std::span<const SelectionRow> default_rows() noexcept;
 
-// `algorithm` is nullptr when none serves the query.
-struct Selected {
-  const Algorithm* algorithm = nullptr;
-  bool forced = false;  // by the knob coll_force
-};
-[[nodiscard]] Selected select(const Query& query);
+// nullptr when no algorithm serves the query.
+[[nodiscard]] const Algorithm* select(const Query& query);
 
 inline constexpr std::string_view kBuiltIn = "default";
 

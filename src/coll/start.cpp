@@ -5,7 +5,7 @@
 
 #include "coll/carry_out.hpp"
 #include "coll/coll.hpp"
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/device/through_pinned.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
@@ -19,12 +19,6 @@ using p2p::Task;
 struct TurnCame {
   const Call& call;
   bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
-};
-
-// Holds from the second look on, which is in the next round of progress.
-struct NextRound {
-  bool looked = false;
-  bool operator()() noexcept { return std::exchange(looked, true); }
 };
 
 // From so many bytes on a non-blocking operation is not begun in its call where a thread watches: one of the members
@@ -45,7 +39,7 @@ bool in_device_mode(const Call& call) {
 // Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
 Task in_turn(const Call& call) {
   shared::Area& area = *call.area;
-  NextRound next;
+  shared::NextRound next;
   if (left_to_thread(call)) co_await shared::when(next);
   TurnCame came{call};
   HR_CO_UNTIL(call, came);
@@ -57,17 +51,19 @@ Task in_turn(const Call& call) {
   for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
     if (part <= area.sharing() && !area.is_open(part)) {
       Task opening = area.open(part);
-      HR_CO_TRY(co_await opening);
+      const Status opened = co_await opening;
+      call.members->plans().clear();  // what they share has changed
+      if (!opened.ok()) co_return opened;
     }
     if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
       // as it was
-    } else if (area.members().in_turns() && device::pinned_pays(call)) {
+    } else if (area.device_buffers().in_turns() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
       mode.on = true;
-      Task exchanging = area.members().exchange(call);
+      Task exchanging = area.device_buffers().exchange(call);
       HR_CO_TRY(co_await exchanging);
-      mode.agreed = area.members().agreed();
+      mode.agreed = area.device_buffers().agreed();
     }
     algorithm = choose(call, &status, mode);
     if (algorithm == nullptr) co_return status;
@@ -79,15 +75,11 @@ Task in_turn(const Call& call) {
   co_return status;
 }
 
-// Blocking or non-blocking: a task that need not start in its turn.
+// Blocking or non-blocking.
 Task begin(Call& call) {
   if (nothing_to_do(call)) return {};
-  call.area = shared::area_for(call);
-  if (call.area != nullptr) {
-    call.ticket = call.area->draw_ticket();
-    return in_turn(call);
-  }
-  return carry_out_by_messages(call);
+  take_place(call);
+  return perform(call);
 }
 
 // A call that outlives its function: its own copy, with references to what it uses (sections 6.12, 6.13).
@@ -139,24 +131,27 @@ class PendingCall final : public p2p::TaskFactory {
 
 }  // namespace
 
+void take_place(Call& call) {
+  call.area = shared::area_for(call);
+  if (call.area != nullptr) call.ticket = call.area->draw_ticket();
+}
+
+Task perform(const Call& call) { return call.area != nullptr ? in_turn(call) : carry_out_by_messages(call); }
+
 Status run(Call& call) {
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
   if (nothing_to_do(call)) return kOk;
-  call.area = shared::area_for(call);
+  take_place(call);
+  if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));
+  // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
-  if (call.area != nullptr) {
-    call.ticket = call.area->draw_ticket();
-    // The common case, without a coroutine round the algorithm's.
-    const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
-    const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-    if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
-    AreaTurn turn(*call.area);
-    if (algorithm->needs == Sharing::kNone) turn.leave();
-    return p2p::run_blocking(carry_out(call, algorithm));
-  }
-  const Algorithm* algorithm = choose(call, &status);
-  return algorithm != nullptr ? p2p::run_blocking(carry_out(call, algorithm)) : status;
+  const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
+  const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
+  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
+  AreaTurn turn(*call.area);
+  if (algorithm->needs == Sharing::kNone) turn.leave();
+  return p2p::run_blocking(carry_out(call, algorithm));
 }
 
 Status start(Call& call, p2p::Request** request) {

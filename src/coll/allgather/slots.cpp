@@ -3,7 +3,6 @@
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
-#include "coll/shared/copy.hpp"
 
 namespace hr::coll {
 namespace {
@@ -31,7 +30,7 @@ Task run(const Call& call) {
       const shared::Piece piece = shared::piece_of(call.bytes, most, step);
       shared::Rounds::Writable writable = rounds.writable(step);
       HR_CO_UNTIL(call, writable);
-      HR_CO_TRY(shared::pack_in(call, own, piece.begin, piece.bytes, rounds.slot(rank, step)));
+      HR_CO_TRY(layout::pack(own, piece.begin, piece.bytes, rounds.slot(rank, step)));
       rounds.wrote(step + 1);
     }
     if (step == 0) continue;

@@ -4,43 +4,45 @@
 // across a link, which is faster for short vectors.
 #include <algorithm>
 
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
-using device::Members;
+using device::DeviceBuffers;
 
 // Parts begin at multiples of this many elements, so that wide accesses meet whole lines.
 constexpr Count kGrain = 256;
 
 // The inputs are everybody's contributions in the order of ranks, for the same bits everywhere.
-Status reduce(const Call& call, Members& members, Count first, Count count, bool push) {
+Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count, bool push) {
   layout::cuda::Reduction reduction;
   reduction.first = first;
   reduction.count = count;
   for (int rank = 0; rank < call.size(); ++rank) {
-    Members::Reach reach;
-    HR_TRY(members.reach(call, rank, &reach));
+    DeviceBuffers::Reach reach;
+    HR_TRY(buffers.reach(call, rank, &reach));
     reduction.inputs[reduction.ninputs++] = reach.send;
     if (push || rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
   }
-  return members.work().reduce(members.near(), *call.op, *contribution(call).type, reduction);
+  return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Status start_push(const Call& call, Members& members) {
+Status start_push(const Call& call, DeviceBuffers& buffers) {
   const Count count = call.recv.all().count;
   const Cut cut{(count + kGrain - 1) / kGrain, call.size()};
   const Count first = std::min(count, cut.begin(call.rank()) * kGrain);
-  return reduce(call, members, first, std::min(count, cut.begin(call.rank() + 1) * kGrain) - first, true);
+  return reduce(call, buffers, first, std::min(count, cut.begin(call.rank() + 1) * kGrain) - first, true);
 }
 
-Status start_pull(const Call& call, Members& members) { return reduce(call, members, 0, call.recv.all().count, false); }
+Status start_pull(const Call& call, DeviceBuffers& buffers) {
+  return reduce(call, buffers, 0, call.recv.all().count, false);
+}
 
-Task push(const Call& call) { return Members::carry_out(call, &start_push); }
-Task pull(const Call& call) { return Members::carry_out(call, &start_pull); }
+Task push(const Call& call) { return DeviceBuffers::carry_out(call, &start_push); }
+Task pull(const Call& call) { return DeviceBuffers::carry_out(call, &start_pull); }
 
 bool can_pull(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 

@@ -37,7 +37,7 @@ Task run(const Call& call) {
         if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_slot(from, rank, round), operand, own));
         operand = own;
       }
-      HR_CO_TRY(shared::copy_in(call, own, vectors.in_slot(rank, rank, round)));
+      HR_CO_TRY(layout::copy(own, vectors.in_slot(rank, rank, round)));
       rounds.wrote(combined_at(step));
     }
     if (step >= 2) {

@@ -4,7 +4,6 @@
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
-#include "coll/shared/copy.hpp"
 
 namespace hr::coll {
 namespace {
@@ -26,8 +25,8 @@ Task run(const Call& call) {
       for (int distance = 1; distance < size; ++distance) {
         const int to = (rank + distance) % size;
         HR_CO_TRY(blocks.block(to, &block));
-        HR_CO_TRY(shared::pack_in(call, block, piece.begin, piece.bytes,
-                                  rounds.slot(rank, step) + static_cast<std::size_t>(distance - 1) * part));
+        HR_CO_TRY(layout::pack(block, piece.begin, piece.bytes,
+                               rounds.slot(rank, step) + static_cast<std::size_t>(distance - 1) * part));
       }
       rounds.wrote(step + 1);
     }

@@ -4,7 +4,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "layout/cuda/peer_side.hpp"
 
@@ -19,7 +19,7 @@ Status unreachable(const char* why) { return fail(Errc::kUnsupportedOperation, "
 
 }  // namespace
 
-void Members::describe(const Call& call, Offer& offer) {
+void DeviceBuffers::describe(const Call& call, Offer& offer) {
   offer.flags = offer.allocation_count = offer.piece_count = 0;
   offer.place = 0;
   offer.send = offer.recv = {};
@@ -48,7 +48,7 @@ void Members::describe(const Call& call, Offer& offer) {
 }
 
 // Reductions: the whole of each buffer, in one piece.
-Status Members::describe_operands(const Call& call, Offer& offer) {
+Status DeviceBuffers::describe_operands(const Call& call, Offer& offer) {
   if (call.size() > layout::cuda::kMaxReduceSides) return unreachable("more processes than a kernel reads");
   const layout::Datatype& type = *contribution(call).type;
   HR_TRY(describe_buffer(call, call.recv, offer, &offer.recv));
@@ -59,7 +59,7 @@ Status Members::describe_operands(const Call& call, Offer& offer) {
   return kOk;
 }
 
-Status Members::describe_buffer(const Call& call, const Blocks& blocks, Offer& offer, Buffer* buffer) {
+Status DeviceBuffers::describe_buffer(const Call& call, const Blocks& blocks, Offer& offer, Buffer* buffer) {
   if (blocks.none() || blocks.all().packed == 0) return kOk;
   const View& view = blocks.all();
   if (!view.contiguous) return unreachable("operands with holes");
@@ -70,13 +70,13 @@ Status Members::describe_buffer(const Call& call, const Blocks& blocks, Offer& o
   return kOk;
 }
 
-Status Members::describe_pieces(const Call& call, Offer& offer) {
+Status DeviceBuffers::describe_pieces(const Call& call, Offer& offer) {
   HR_TRY(each_taken(call, [&](const PieceName& name, int block) { return take(call.recv, block, name, offer); }));
   return each_given(
       call, [&](const Blocks& blocks, int block, int reader) { return give(call, blocks, block, reader, offer); });
 }
 
-Status Members::take(const Blocks& blocks, int block, const PieceName& name, Offer& offer) {
+Status DeviceBuffers::take(const Blocks& blocks, int block, const PieceName& name, Offer& offer) {
   Taken taken{name, {}};
   HR_TRY(blocks.block(block, &taken.to));
   if (taken.to.packed != 0) {
@@ -88,7 +88,7 @@ Status Members::take(const Blocks& blocks, int block, const PieceName& name, Off
   return kOk;
 }
 
-Status Members::give(const Call& call, const Blocks& blocks, int block, int reader, Offer& offer) {
+Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, int reader, Offer& offer) {
   if (offer.piece_count == Offer::kMaxPieces) return unreachable("more pieces than an offer has room for");
   View view;
   HR_TRY(blocks.block(block, &view));
@@ -108,7 +108,7 @@ Status Members::give(const Call& call, const Blocks& blocks, int block, int read
 }
 
 // Memory that this operation reads or writes: on a device that the work, which runs where the first of it is, reaches.
-Status Members::use(const View& view) {
+Status DeviceBuffers::use(const View& view) {
   if (!view.where.is_device()) return unreachable("memory of no device");
   if (!near_.is_device()) near_ = view.where;
   for (const mem::Location& known : contexts_) {
@@ -119,8 +119,8 @@ Status Members::use(const View& view) {
   return kOk;
 }
 
-Status Members::add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range,
-                               Offer& offer, std::uint32_t* index) {
+Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range,
+                                     Offer& offer, std::uint32_t* index) {
   const auto is_offered = [&](std::uint64_t id) {
     for (*index = 0; *index < offer.allocation_count; ++*index) {
       if (offer.allocations[*index].id == id) return true;
@@ -131,7 +131,7 @@ Status Members::add_allocation(const Call& call, const mem::Location& where, con
   if (!where.chunks && is_offered(where.id)) return kOk;
   if (others_.empty()) {
     for (int rank = 0; rank < call.size(); ++rank) {
-      if (rank != call.rank()) others_.push_back(call.comm->peer_proc(rank));
+      if (rank != call.rank()) others_.push_back(call.members->peer_proc(rank));
     }
   }
   mem::cuda::Export exported;
@@ -144,7 +144,7 @@ Status Members::add_allocation(const Call& call, const mem::Location& where, con
   return kOk;
 }
 
-bool Members::proven(const Offer& offer) const {
+bool DeviceBuffers::proven(const Offer& offer) const {
   for (std::uint32_t i = 0; i < offer.allocation_count; ++i) {
     if (std::find(proven_.begin(), proven_.end(), offer.allocations[i].id) == proven_.end()) return false;
   }

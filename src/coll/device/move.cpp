@@ -1,16 +1,16 @@
 // All operations that only move data, by GPUs: each one fetches what it takes, from layout to layout, in few launches.
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
-using device::Members;
+using device::DeviceBuffers;
 
-Status start(const Call& call, Members& members) { return members.fetch(call); }
+Status start(const Call& call, DeviceBuffers& buffers) { return buffers.fetch(call); }
 
-Task run(const Call& call) { return Members::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
 
 }  // namespace
 

@@ -35,7 +35,7 @@ Status each_given(const Call& call, const Give& give) {
     default:
       break;
   }
-  const comm::Topology::Neighbors neighbors = call.comm->topology_->neighbors(rank);
+  const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(rank);
   for (std::size_t slot = 0; slot < neighbors.destinations.size(); ++slot) {
     const int reader = neighbors.destinations[slot];
     if (reader != abi::kProcNull) HR_TRY(give(call.send, static_cast<int>(slot), reader));
@@ -83,7 +83,7 @@ Status each_taken(const Call& call, const Take& take) {
   }
   // As messages would match (neighbor/linear.cpp): the pieces between two processes in the order of the receiver's
   // slots, with the two directions of a grid's dimension exchanged.
-  const comm::Topology& topology = *call.comm->topology_;
+  const comm::Topology& topology = call.members->topology();
   const std::vector<int> sources = topology.neighbors(rank).sources;
   const std::size_t flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;
   const bool one_for_all =

@@ -10,7 +10,7 @@
 
 namespace hr::coll::device {
 
-// Where members run in turns on a GPU (Members::in_turns()): the operation is not worth a switch, or its size is
+// Where members run in turns on a GPU (DeviceBuffers::in_turns()): the operation is not worth a switch, or its size is
 // unknown, so that each of its messages decides for itself. The same on all members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
 // This process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.

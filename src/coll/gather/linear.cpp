@@ -15,7 +15,7 @@ Task run(const Call& call) {
       HR_CO_TRY(call.recv.block(peer, &view));
       HR_CO_TRY(receive_from(call, peer, view, requests.next()));
     }
-    if (!call.comm->is_inter()) HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
+    if (!call.members->is_inter()) HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
   } else if (call.root != abi::kProcNull && call.send.bytes(0) != 0) {
     HR_CO_TRY(call.send.block(0, &view));
     HR_CO_TRY(send_to(call, call.root, view, requests.next()));

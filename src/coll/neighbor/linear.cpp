@@ -16,7 +16,7 @@ bool one_block_for_all(Operation operation) noexcept {
 }
 
 Task run(const Call& call) {
-  const comm::Topology& topology = *call.comm->topology_;
+  const comm::Topology& topology = call.members->topology();
   const Neighbors neighbors = topology.neighbors(call.rank());
   const int sources = static_cast<int>(neighbors.sources.size());
   const int destinations = static_cast<int>(neighbors.destinations.size());

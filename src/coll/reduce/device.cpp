@@ -1,33 +1,33 @@
 // Reduce by GPUs: each one combines its part of the vector, read from everybody's buffer, and stores it at the root.
 #include <algorithm>
 
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
-using device::Members;
+using device::DeviceBuffers;
 
 constexpr Count kGrain = 256;  // elements; see allreduce/device.cpp
 
-Status start(const Call& call, Members& members) {
+Status start(const Call& call, DeviceBuffers& buffers) {
   const Count count = contribution(call).count;
   const Cut cut{(count + kGrain - 1) / kGrain, call.size()};
   layout::cuda::Reduction reduction;
   reduction.first = std::min(count, cut.begin(call.rank()) * kGrain);
   reduction.count = std::min(count, cut.begin(call.rank() + 1) * kGrain) - reduction.first;
   for (int rank = 0; rank < call.size(); ++rank) {
-    Members::Reach reach;
-    HR_TRY(members.reach(call, rank, &reach));
+    DeviceBuffers::Reach reach;
+    HR_TRY(buffers.reach(call, rank, &reach));
     reduction.inputs[reduction.ninputs++] = reach.send;
     if (rank == call.root) reduction.outputs[reduction.noutputs++] = reach.recv;
   }
-  return members.work().reduce(members.near(), *call.op, *contribution(call).type, reduction);
+  return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Task run(const Call& call) { return Members::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
 
 }  // namespace
 

@@ -4,7 +4,6 @@
 
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
-#include "coll/shared/copy.hpp"
 #include "coll/shared/slots.hpp"
 
 namespace hr::coll {
@@ -39,7 +38,7 @@ Task run(const Call& call) {
     } else {
       shared::Rounds::Writable writable = rounds.writable(round);
       HR_CO_UNTIL(call, writable);
-      HR_CO_TRY(shared::copy_in(call, own, slot));
+      HR_CO_TRY(layout::copy(own, slot));
       rounds.wrote(round + 1);
     }
   }

@@ -1,15 +1,15 @@
 // Reduce-scatter by GPUs: each one combines its own block, read from everybody's buffer. Not in place: a result would
 // overwrite what others still read.
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
-using device::Members;
+using device::DeviceBuffers;
 
-Status start(const Call& call, Members& members) {
+Status start(const Call& call, DeviceBuffers& buffers) {
   const View& result = call.recv.all();
   const Count count = result.count;
   Count first = 0;
@@ -18,15 +18,15 @@ Status start(const Call& call, Members& members) {
   reduction.count = count;
   const auto before = static_cast<std::uint64_t>(first * result.type->extent());
   for (int rank = 0; rank < call.size(); ++rank) {
-    Members::Reach reach;
-    HR_TRY(members.reach(call, rank, &reach));
+    DeviceBuffers::Reach reach;
+    HR_TRY(buffers.reach(call, rank, &reach));
     reduction.inputs[reduction.ninputs++] = reach.send + before;
     if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
   }
-  return members.work().reduce(members.near(), *call.op, *result.type, reduction);
+  return buffers.work().reduce(buffers.near(), *call.op, *result.type, reduction);
 }
 
-Task run(const Call& call) { return Members::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
 
 bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 

@@ -48,7 +48,7 @@ Task run(const Call& call) {
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
-    HR_CO_TRY(shared::copy_in(call, piece(rank, round), combined(rank, round)));
+    HR_CO_TRY(layout::copy(piece(rank, round), combined(rank, round)));
     rounds.wrote(++steps);
     for (int part = next; part != rank; part = (part + 1) % size) {
       shared::StepReached before = rounds.written(next, steps);

@@ -1,29 +1,29 @@
 // Scan and exscan by GPUs: each one combines the contributions of the ranks before it, read from their buffers. Not in
 // place: a result would overwrite what others still read.
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
-using device::Members;
+using device::DeviceBuffers;
 
-Status start(const Call& call, Members& members) {
+Status start(const Call& call, DeviceBuffers& buffers) {
   const bool inclusive = call.operation == Operation::kScan;
   layout::cuda::Reduction reduction;
   reduction.count = contribution(call).count;
   for (int rank = 0; rank <= call.rank(); ++rank) {
-    Members::Reach reach;
-    HR_TRY(members.reach(call, rank, &reach));
+    DeviceBuffers::Reach reach;
+    HR_TRY(buffers.reach(call, rank, &reach));
     if (rank < call.rank() || inclusive) reduction.inputs[reduction.ninputs++] = reach.send;
     if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
   }
   if (reduction.ninputs == 0) return kOk;  // exscan on rank 0
-  return members.work().reduce(members.near(), *call.op, *contribution(call).type, reduction);
+  return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Task run(const Call& call) { return Members::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
 
 bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 

@@ -15,7 +15,7 @@ Task run(const Call& call) {
       HR_CO_TRY(call.send.block(peer, &view));
       HR_CO_TRY(send_to(call, peer, view, requests.next()));
     }
-    if (!call.comm->is_inter()) HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, 0));
+    if (!call.members->is_inter()) HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, 0));
   } else if (call.root != abi::kProcNull && call.recv.bytes(0) != 0) {
     HR_CO_TRY(call.recv.block(0, &view));
     HR_CO_TRY(receive_from(call, call.root, view, requests.next()));

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
-A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device),
-crowded (true: only where processes outnumber the cores; false: only where not), reading (possible: only where
-processes can read one another's memory; faster: only where that was measured to be faster than copies through shared
-memory) and many_slots (true: only where each process has more slots than usual). Rows are tried in order.
+A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device)
+and crowded (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -13,10 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded", "reading", "many_slots"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
 CROWDED = {None: "kAny", False: "kNo", True: "kYes"}
-READING = {None: "kNone", "possible": "kPossible", "faster": "kFaster"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
 ANY_RANKS = "std::numeric_limits<int>::max()"
 
@@ -33,8 +30,7 @@ def line(row: dict) -> str:
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
         f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
-        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}, Reading::{READING[row.get('reading')]}, "
-        f"{'true' if row.get('many_slots') else 'false'}}},"
+        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}}},"
     )
 
 

@@ -3,15 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
-#include "coll/device/members.hpp"
-#include "coll/shared/readable.hpp"
+#include "coll/device/buffers.hpp"
+#include "coll/state.hpp"
 #include "comm/agree.hpp"
 
 namespace hr::coll::shared {
@@ -32,41 +31,6 @@ struct Place {
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kCrowded = 2;
 
-// Slots of up to so many bytes, those of 16 processes, are mapped when they are opened, and the cells (0.6 us a page).
-constexpr std::size_t kMappedAtOnce = std::size_t{8} << 20;
-
-std::uint64_t files_made = 0;
-bool failure_noted = false;
-
-class State final : public comm::CollectiveState {
- public:
-  explicit State(const comm::Communicator& comm)
-      : first_tag_(can_share(comm) ? knobs().coll_shared_after : kNever), area_(comm) {}
-  [[nodiscard]] Area* area_at(int tag) noexcept {
-    return tag >= first_tag_ && area_.sharing() != Sharing::kNone ? &area_ : nullptr;
-  }
-
- private:
-  static constexpr int kNever = std::numeric_limits<int>::max();
-  int first_tag_;
-  Area area_;
-};
-
-// A process that this one tells where it is reads it from one word.
-std::uint64_t as_word(const topo::Neighbourhood& place) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(place.memory)) << 32 |
-         static_cast<std::uint32_t>(place.cache);
-}
-topo::Neighbourhood from_word(std::uint64_t word) noexcept {
-  return {static_cast<std::int32_t>(word >> 32), static_cast<std::int32_t>(word)};
-}
-
-// As bound when a communicator of several was first to share memory.
-const topo::Neighbourhood& own_neighbourhood() {
-  static const topo::Neighbourhood here = topo::neighbourhood_of(topo::allowed_cpus());
-  return here;
-}
-
 std::string path_of(int maker, std::uint64_t number) {
   const boot::Identity& identity = boot::identity();
   return knobs().shm_dir + "/headrace." + identity.job_id + ".coll." + std::to_string(maker) + "." +
@@ -76,18 +40,17 @@ std::string path_of(int maker, std::uint64_t number) {
 // The others go on without shared memory; so does this process.
 bool opened(Status status) {
   if (status.ok()) return true;
-  log::note_once(failure_noted, "collectives go through messages: %s", take_detail().c_str());
+  log::note_once(state().sharing_failed, "collectives go through messages: %s", take_detail().c_str());
   return false;
 }
 
 }  // namespace
 
-Area::Area(const comm::Communicator& comm, int tag)
-    : comm_(comm),
+Area::Area(const Members& members, int tag)
+    : members_(members),
       tag_(tag),
-      rank_(comm.rank()),
-      size_(comm.size()),
-      opposite_((rank_ + size_ / 2) % std::max(size_, 1)),
+      rank_(members.own()),
+      size_(members.size()),
       looks_(p2p::looks_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
@@ -96,9 +59,9 @@ Area::Area(const comm::Communicator& comm, int tag)
 
 Area::~Area() = default;
 
-device::Members& Area::members() noexcept {
-  if (members_ == nullptr) members_ = std::make_unique<device::Members>();
-  return *members_;
+device::DeviceBuffers& Area::device_buffers() noexcept {
+  if (device_buffers_ == nullptr) device_buffers_ = std::make_unique<device::DeviceBuffers>();
+  return *device_buffers_;
 }
 
 void Area::cut_slots(std::uint64_t count) noexcept {
@@ -106,15 +69,10 @@ void Area::cut_slots(std::uint64_t count) noexcept {
   slot_bytes_ = knobs().coll_shared_bytes / std::min(count, kSlotsUsual) / kPair * kPair;
 }
 
-void Area::see_finished() noexcept {
-  seen_finished_ = readers_.load(control(opposite_).finished.value, seen_finished_);
-}
-
 bool Area::look(std::uint64_t count) noexcept {
-  see_finished();
-  std::uint64_t least = std::min(turn_, seen_finished_);
+  std::uint64_t least = turn_;
   for (int other = 0; other < size_ && least >= count; ++other) {
-    if (other == rank_ || other == opposite_) continue;
+    if (other == rank_) continue;
     least = std::min(least, control(other).finished.value.load(std::memory_order_acquire));
   }
   if (least < count) return false;
@@ -126,32 +84,15 @@ std::size_t Area::bytes_of(Sharing part) const noexcept {
   return static_cast<std::size_t>(size_) * (part == Sharing::kCells ? sizeof(Block) : slot_count_ * slot_bytes_);
 }
 
-void Area::tell_place(Block* blocks) const {
-  topo::Neighbourhood place;
-  if (knobs().coll_team > 0) {
-    place.cache = rank_ / knobs().coll_team;
-  } else if (size_ > 2) {
-    place = own_neighbourhood();
-  }
-  blocks[rank_].control.place.value.store(as_word(place), std::memory_order_release);
-}
-
-void Area::meet_neighbours() {
-  std::vector<topo::Neighbourhood> members;
-  for (int rank = 0; rank < size_; ++rank)
-    members.push_back(from_word(control(rank).place.value.load(std::memory_order_acquire)));
-  teams_ = Teams(members);
-}
-
 Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
-  const comm::ProcList& procs = comm_.local_->procs();
-  const comm::Members members{procs, size_, rank_, comm_.context() + comm::kSharedMemoryContext,
+  const comm::ProcList procs = members_.peers();
+  const comm::Members members{procs, size_, rank_, members_.shared_memory_context(),
                               tag_ + static_cast<int>(part)};
   Place place;
   if (rank_ == 0) {
-    const std::uint64_t number = files_made++;
+    const std::uint64_t number = state().files_made++;
     if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) place.number = number;
     if (file.hidden()) place.process = ::getpid(), place.descriptor = file.descriptor();
   }
@@ -164,7 +105,6 @@ Task Area::open(Sharing part) {
                                      : path_of(procs[0], place.number),
                               bytes));
   }
-  if (open && part == Sharing::kCells) tell_place(reinterpret_cast<Block*>(file.data()));
   std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
@@ -175,39 +115,15 @@ Task Area::open(Sharing part) {
     crowded_ = (facts & kCrowded) != 0;
     if (crowded_) cut_slots(kSlotsCrowded);
     blocks_ = reinterpret_cast<Block*>(file.data());
-    meet_neighbours();
   } else {
     slots_ = file.data();
-    // Trials compare slots with reading, which uses the cells: first touches of pages would be a part of it.
-    if (bytes <= kMappedAtOnce) {
-      file.map_pages();
-      cell_file_.map_pages();
-    }
-    Reading reading = Reading::kNone;
-    const int next = rank_ + 1 < size_ ? rank_ + 1 : 0;
-    Task trying = try_reading(members, slot(rank_, 0), slot(next, 0), slot_bytes_, &reading);
-    HR_CO_TRY(co_await trying);
-    reading_ = reading;
   }
   co_return kOk;
 }
 
 Task Area::agree(std::uint64_t* facts) {
-  const comm::Members members{comm_.local_->procs(), size_, rank_, comm_.context() + comm::kSharedMemoryContext, tag_};
+  const comm::Members members{members_.peers(), size_, rank_, members_.shared_memory_context(), tag_};
   return comm::and_reduce(members, facts, 1);
-}
-
-bool can_share(const comm::Communicator& comm) {
-  if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
-  return comm::on_one_host(*comm.local_);
-}
-
-Area* area_for(const Call& call) {
-  if (call.persistent) return nullptr;
-  std::unique_ptr<comm::CollectiveState>& state = call.comm->collectives_;
-  if (state == nullptr) [[unlikely]]
-    state = std::make_unique<State>(*call.comm);
-  return static_cast<State*>(state.get())->area_at(call.tag);
 }
 
 }  // namespace hr::coll::shared

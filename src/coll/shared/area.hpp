@@ -29,27 +29,23 @@
 // A persistent operation whose buffers all are on devices has an area of its own, in which its starts draw the tickets:
 // starts of different requests may come in different orders on different processes.
 //
-// Owner: the communicator, or the persistent request. Threads: library lock.
+// Owner: the Members, or the persistent request. Threads: library lock.
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "base/cache_lines.hpp"
-#include "base/reader_distance.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
-#include "coll/shared/reading_turns.hpp"
-#include "coll/shared/teams.hpp"
-#include "comm/communicator.hpp"
+#include "coll/members.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::coll::device {
-class Members;
+class DeviceBuffers;
 }
 
 namespace hr::coll::shared {
@@ -59,7 +55,7 @@ inline constexpr std::size_t kCellBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kCells = 8;
 inline constexpr int kPartials = 7;
-// Slots of a process: few members with a core each, on some processors; usually; where processes share cores.
+// Slots of a process: of few members with a core each, on AMD processors; usually; where processes share cores.
 inline constexpr std::uint64_t kSlots = 32;
 inline constexpr std::uint64_t kSlotsUsual = 8;
 inline constexpr std::uint64_t kSlotsCrowded = 4;
@@ -78,18 +74,8 @@ struct alignas(kPair) Cell {
 
   // The flag, and the place beside it, of step 0 (the head) or of a later one (partials.hpp).
   [[nodiscard]] Line& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Where data of that length lies in that operation. `wanders`: not in the same place all the time.
-  [[nodiscard]] std::byte* data(std::size_t length, std::uint64_t ticket, bool wanders) noexcept {
-    return length <= kInlineBytes ? head.data : room + (wanders ? place(length, ticket) : 0);
-  }
-
- private:
-  // Longer data at another place each time the cell comes round: a line that is still in another core's nearest cache
-  // takes longer to come back than one that has left it.
-  [[nodiscard]] static constexpr std::size_t place(std::size_t length, std::uint64_t ticket) noexcept {
-    return length <= kCellBytes / 8 || length > kCellBytes / 2 ? 0
-                                                               : ticket / kCells * std::bit_ceil(length) % kCellBytes;
-  }
+  // Where data of that length lies.
+  [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
 };
 
 struct alignas(kPair) Word {
@@ -102,20 +88,19 @@ struct Control {
   Word finished;   // operations it is through with
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
-  Word place;      // its neighbourhood (area.cpp); written before anybody reads, when the cells are opened
-  // Device collectives (device/members.hpp).
+  // Device collectives (device/buffers.hpp).
   Word device_done;   // ticket + 1 of the last operation that its GPU is done with
-  Word device_trial;  // what came of the last trial to map everybody's memory (device/members.cpp)
+  Word device_trial;  // what came of the last trial to map everybody's memory (device/buffers.cpp)
   Word device_mode;   // of rank 0: device_mode.cpp
   Word device_turn;   // ticket + 1 of the last turn in which it looked at that word; 0: before it was wanted
 };
 
 class Area {
  public:
-  // `tag`: of the messages by which members open parts and agree; the same on all, of no other area of the
-  // communicator, a multiple of kTags.
+  // `tag`: of the messages by which members open parts and agree; the same on all, of no other area that two of them
+  // share, a multiple of kTags.
   static constexpr int kTags = 4;
-  explicit Area(const comm::Communicator& comm, int tag = 0);
+  explicit Area(const Members& members, int tag = 0);
   ~Area();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -138,7 +123,7 @@ class Area {
   // How often to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
-  // --- device mode (device/members.hpp; how it begins: device_mode.cpp). Cells are open ---
+  // --- device mode (device/buffers.hpp; how it begins: device_mode.cpp). Cells are open ---
   // This process passes device memory.
   void want_devices() noexcept;
   [[nodiscard]] bool devices_wanted() const noexcept {
@@ -150,7 +135,7 @@ class Area {
       return false;
     return decide_device_mode(ticket);
   }
-  [[nodiscard]] device::Members& members() noexcept;
+  [[nodiscard]] device::DeviceBuffers& device_buffers() noexcept;
 
   // --- parts. Sharing: what there is, or, as long as it was not tried, might be ---
   [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
@@ -165,17 +150,6 @@ class Area {
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  // Asked once for each longer write: the others are so far away that this process had better write what they read past
-  // the caches. Of several, the one half of the communicator away stands for all: ranks are next to one another where
-  // there is room, and as many caches as there are, most others are behind another one than this process. Not where
-  // processes share cores, hence caches.
-  [[nodiscard]] bool readers_are_far() noexcept {
-    readers_.count();
-    if (readers_.is_due()) see_finished();
-    return readers_.is_far() && !crowded_;
-  }
-  // Who shares caches and memory: told when the cells were opened.
-  [[nodiscard]] const Teams& teams() const noexcept { return teams_; }
 
   // Of the two members between which cells and slots change hands: whose those of `rank` are this time round.
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
@@ -205,10 +179,6 @@ class Area {
   }
   // Numbers the operations that count steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
-  // Of one another's memory: agreed upon when the slots were opened.
-  [[nodiscard]] Reading reading() const noexcept { return reading_; }
-  // Where it pays.
-  [[nodiscard]] ReadingTurns& reading_turns() noexcept { return reading_turns_; }
 
  private:
   struct Block {
@@ -217,20 +187,16 @@ class Area {
   };
 
   bool look(std::uint64_t count) noexcept;
-  void see_finished() noexcept;
   void cut_slots(std::uint64_t count) noexcept;
-  void tell_place(Block* blocks) const;
-  void meet_neighbours();
   bool decide_device_mode(std::uint64_t ticket) noexcept;
   bool latest_turn(std::uint64_t* turn) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
 
-  const comm::Communicator& comm_;
+  const Members& members_;
   int tag_;
   int rank_;
   int size_;
-  int opposite_;  // whose distance is measured
   unsigned looks_;
   std::uint64_t tickets_ = 0;
   std::uint64_t turn_ = 0;
@@ -242,16 +208,11 @@ class Area {
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
   bool crowded_ = false;
-  Teams teams_;
-  Reading reading_ = Reading::kNone;
-  ReadingTurns reading_turns_;
-  ReaderDistance readers_;
-  std::uint64_t seen_finished_ = 0;  // of opposite_
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;
   SharedFile slot_file_;
-  std::unique_ptr<device::Members> members_;  // made at first use
+  std::unique_ptr<device::DeviceBuffers> device_buffers_;  // made at first use
 };
 
 // Two members, each of which writes and reads in this operation: their cells and slots change hands.
@@ -262,12 +223,21 @@ class Area {
   return call.area->size() == 2 && (kExchanges & serves(call.operation)) != 0;
 }
 
-// All processes of the communicator are on one node, there are several, and they may share memory.
-[[nodiscard]] bool can_share(const comm::Communicator& comm);
-
-// The communicator's area when this operation is to have a place in its sequence: nullptr for communicators of one
-// process, of several nodes or of two groups, for their first few collectives (knob coll_shared_after), for persistent
-// operations (which may be started in any order) and where the knob coll_shared_bytes is 0.
-[[nodiscard]] Area* area_for(const Call& call);
-
 }  // namespace hr::coll::shared
+
+namespace hr::coll {
+
+inline shared::Area* Members::area_at(int tag) const noexcept {
+  return tag >= shared_from_ && area_->sharing() != Sharing::kNone ? area_.get() : nullptr;
+}
+
+namespace shared {
+
+// The members' area when this operation is to have a place in its sequence: also nullptr for persistent operations,
+// which may be started in any order.
+[[nodiscard]] inline Area* area_for(const Call& call) noexcept {
+  return call.persistent ? nullptr : call.members->area_at(call.tag);
+}
+
+}  // namespace shared
+}  // namespace hr::coll

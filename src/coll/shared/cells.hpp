@@ -1,7 +1,7 @@
 // What an algorithm that fits cells does with them. See area.hpp.
 #pragma once
 
-#include "coll/shared/copy.hpp"
+#include "coll/messages.hpp"
 #include "coll/shared/wait.hpp"
 
 namespace hr::coll::shared {
@@ -13,10 +13,6 @@ namespace hr::coll::shared {
 // Another's; it has arrived.
 [[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept {
   return call.area->cell(rank, call.ticket, swaps(call));
-}
-// Where data of that length lies in it.
-[[nodiscard]] inline std::byte* data_in(Cell& cell, const Call& call, std::size_t length) noexcept {
-  return cell.data(length, call.ticket, !swaps(call));
 }
 
 // Everybody may read the cell, which is filled in.
@@ -42,7 +38,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 
 // A view's packed form becomes the own cell.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(pack_in(call, data, 0, data.packed, data_in(own_cell(call), call, data.packed)));
+  HR_TRY(layout::pack(data, 0, data.packed, own_cell(call).data(data.packed)));
   publish_data(call, data.packed);
   return kOk;
 }
@@ -55,7 +51,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
     return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
                 rank, static_cast<unsigned long long>(cell.head.bytes), bytes);
   }
-  return layout::unpack(data, 0, data.packed, data_in(cell, call, bytes) + offset);
+  return layout::unpack(data, 0, data.packed, cell.data(bytes) + offset);
 }
 
 // The packed form that a member published, into a view of the same size.

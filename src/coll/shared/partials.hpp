@@ -2,7 +2,7 @@
 //
 // Partial 0 of a process is its contribution; partial k is what it has after k combinations. Each has a flag of its
 // own, beside which a short one lies; longer ones share the cell's room: partial k lies in place k modulo the number of
-// places, which wander through the room as the data of cells do (area.hpp). Who reads what, and when, is the affair of
+// places. Who reads what, and when, is the affair of
 // the algorithm, which gives log2 p steps to p processes where everybody's cells take p.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
@@ -61,7 +61,7 @@ class Partials {
   // Puts the contribution into the cell.
   [[nodiscard]] Status write_contribution() const {
     Cell& cell = own_cell(call_);
-    return write_elements(call_, contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
+    return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
   }
   // The same for others to read.
   [[nodiscard]] Status publish_contribution() const {
@@ -97,9 +97,7 @@ class Partials {
 
  private:
   [[nodiscard]] std::byte* room(Cell& cell, int step) const noexcept {
-    const std::size_t fit = kCellBytes / partial_room(bytes_);
-    const std::size_t turn = call_.ticket / kCells + static_cast<std::size_t>(step % places_);
-    return cell.room + turn % fit * partial_room(bytes_);
+    return cell.room + static_cast<std::size_t>(step % places_) * partial_room(bytes_);
   }
   [[nodiscard]] std::byte* in_cell(Cell& cell, int step) const noexcept {
     if (bytes_ > kInlineBytes) return moved(room(cell, step), origin_);

@@ -28,12 +28,12 @@ Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
   Cell& cell = own_cell(call);
   cell.head.bytes = bytes;
-  return write_elements(call, vector, bytes, data_in(cell, call, bytes));
+  return write_elements(vector, bytes, cell.data(bytes));
 }
 
-Status write_elements(const Call& call, const View& vector, std::size_t bytes, std::byte* data) {
+Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
   if (vector.plain_host() && bytes == vector.packed) [[likely]] {
-    copy_in(call, data, vector.data(), bytes);
+    std::memcpy(data, vector.data(), bytes);
     return kOk;
   }
   return layout::copy(vector, typed_view(data, vector.count, *vector.type));
@@ -55,7 +55,7 @@ Status CellVectors::find(int rank, std::byte** origin) const {
   Cell& cell = cell_of(call_, rank);
   if (cell.head.bytes != bytes_) [[unlikely]]
     return wrong_length(call_, rank, cell.head.bytes, bytes_);
-  *origin = moved(data_in(cell, call_, bytes_), origin_);
+  *origin = moved(cell.data(bytes_), origin_);
   return kOk;
 }
 

@@ -17,7 +17,7 @@ namespace hr::coll::shared {
 // Puts a vector, as long as this process's contribution, into its cell; CellFree holds.
 [[nodiscard]] Status write_vector(const Call& call, const View& vector);
 // The elements into shared memory that has room for their `bytes`, with the layout of their type.
-[[nodiscard]] Status write_elements(const Call& call, const View& vector, std::size_t bytes, std::byte* data);
+[[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
 // The contribution, for all to read.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "coll/reduction.hpp"
-#include "coll/shared/copy.hpp"
 #include "coll/shared/slots.hpp"
 
 namespace hr::coll::shared {
@@ -66,7 +65,7 @@ class VectorRounds : public PartRounds {
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;
-      HR_TRY(copy_in(call_, piece(contribution(call_), part, round), in_slot(call_.rank(), part, round)));
+      HR_TRY(layout::copy(piece(contribution(call_), part, round), in_slot(call_.rank(), part, round)));
     }
     return kOk;
   }

@@ -33,7 +33,7 @@ Task add_to_parts(const Call& call, const RingRounds& ring, std::uint64_t round)
   const View& vector = contribution(call);
   Rounds::Writable writable = rounds.writable(round);
   HR_CO_UNTIL(call, writable);
-  HR_CO_TRY(copy_in(call, ring.piece(vector, rank, round), ring.combined(rank, round)));
+  HR_CO_TRY(layout::copy(ring.piece(vector, rank, round), ring.combined(rank, round)));
   rounds.wrote(ring.steps(round, 1));
   for (int distance = 1; distance < size; ++distance) {
     const int part = (rank - distance + size) % size;

@@ -95,7 +95,7 @@ class Rounds {
 // several, so that one process reads while another writes, but no more than needed where each is a turn on a shared
 // core.
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
-  constexpr std::size_t kLeast = 4096;  // what copy_in() asks for at once
+  constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;
   return call.area->crowded() || quarter >= most ? most : std::min(std::max(quarter, kLeast), most);
 }

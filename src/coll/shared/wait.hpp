@@ -8,6 +8,8 @@
 // after that in every round of progress.
 #pragma once
 
+#include <utility>
+
 #include "base/clock.hpp"
 #include "coll/shared/area.hpp"
 
@@ -31,6 +33,12 @@ template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
 }
+
+// Holds from the second look on, which is in the next round of progress.
+struct NextRound {
+  bool looked = false;
+  bool operator()() noexcept { return std::exchange(looked, true); }
+};
 
 // The own cell of this operation may be written: nobody reads what it held before.
 struct CellFree {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -149,24 +147,5 @@ void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent
 // case differs.
 #define CARRY_OUT(form, Initial, initial, rest, ...) \
   ::coll_test::carry_out(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
-
-// The system lets rank 0 read the last one.
-inline bool can_be_read(const check::Environment& mpi) {
-  long here[2] = {::getpid(), 0};
-  const long magic = 0x5ca1ab1e;
-  here[1] = reinterpret_cast<long>(&magic);
-  long there[2] = {0, 0};
-  const int last = mpi.size - 1;
-  if (mpi.rank == last) CHECK_OK(MPI_Send(here, 2, MPI_LONG, 0, 0, MPI_COMM_WORLD));
-  int can = 0;
-  if (mpi.rank == 0) {
-    CHECK_OK(MPI_Recv(there, 2, MPI_LONG, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    long found = 0;
-    const iovec to{&found, sizeof found}, from{reinterpret_cast<void*>(there[1]), sizeof found};
-    can = ::process_vm_readv(static_cast<pid_t>(there[0]), &to, 1, &from, 1, 0) == sizeof found && found == magic;
-  }
-  CHECK_OK(MPI_Bcast(&can, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  return can != 0;
-}
 
 }  // namespace coll_test

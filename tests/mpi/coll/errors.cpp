@@ -1,9 +1,5 @@
 // Wrong arguments that one process can see by itself: the class of the error, and that the communicator works after.
-#include <algorithm>
-#include <cstdlib>
-
 #include "coll_test.hpp"
-#include "gpu/variable.hpp"
 
 using namespace coll_test;
 
@@ -67,28 +63,6 @@ int main(int argc, char** argv) {
     CHECK_OK(MPI_Ibcast(a.data(), mpi.rank == 1 ? 1 : 2, MPI_INT, 0, comm, &request));
     const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (mpi.rank == 1) CHECK_EQ(check::error_class(code), MPI_ERR_TRUNCATE);
-  }
-
-  // By reading, all learn of a block that is longer than they expect, and nobody is left waiting. A long operation
-  // opens what reading needs.
-  hr::test::Variable reads("HEADRACE_COLL_READ");
-  constexpr int kLong = 50000;
-  const std::vector<int> sent(kLong + 1, mpi.rank);
-  std::vector<int> received(kLong * size);
-  for (int i = 0; i < 2; ++i) {
-    CHECK_OK(MPI_Allgather(sent.data(), kLong, MPI_INT, received.data(), kLong, MPI_INT, comm));
-  }
-  const bool read = reads.value() != 0;
-  // Where the algorithm is asked for.
-  if (const char* forced = std::getenv("HEADRACE_COLL_FORCE"); forced != nullptr) {
-    CHECK_EQ(read, can_be_read(mpi));
-  }
-  if (read) {
-    const int count = mpi.rank == 1 ? kLong + 1 : kLong;
-    CHECK_CLASS(MPI_Allgather(sent.data(), count, MPI_INT, received.data(), kLong, MPI_INT, comm), MPI_ERR_TRUNCATE);
-    std::fill(received.begin(), received.end(), -1);
-    CHECK_OK(MPI_Allgather(sent.data(), kLong, MPI_INT, received.data(), kLong, MPI_INT, comm));
-    for (std::size_t i = 0; i < received.size(); ++i) CHECK_EQ(received[i], static_cast<int>(i / kLong));
   }
 
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = mpi.rank;

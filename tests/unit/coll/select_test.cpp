@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/knobs.hpp"
+#include "coll/plans.hpp"
+#include "coll/state.hpp"
 
 namespace hr::coll {
 namespace {
@@ -29,7 +31,7 @@ Query query(Operation operation, std::size_t bytes, int ranks) {
 }
 
 std::string chosen(const Query& made) {
-  const Algorithm* algorithm = select(made).algorithm;
+  const Algorithm* algorithm = select(made);
   return algorithm == nullptr ? "" : algorithm->name;
 }
 
@@ -77,7 +79,7 @@ TEST_F(SelectTest, EveryQueryIsServed) {
               made.commutative = commutative;
               made.inter = inter;
               made.in_place = in_place;
-              const Algorithm* algorithm = select(made).algorithm;
+              const Algorithm* algorithm = select(made);
               ASSERT_NE(algorithm, nullptr) << name(operation) << ' ' << bytes << ' ' << ranks;
               EXPECT_TRUE(algorithm->probe(made));
             }
@@ -118,8 +120,6 @@ TEST_F(SelectTest, TheKnobGoesBeforeTheTable) {
   ASSERT_TRUE(set_knob("coll_force", "allreduce:linear,bcast:scatter_ring"));
   reset_selection();
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 8, 4)), "linear");
-  EXPECT_TRUE(select(query(Operation::kAllreduce, 8, 4)).forced);
-  EXPECT_FALSE(select(query(Operation::kBarrier, 0, 4)).forced);
   EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "scatter_ring");
   EXPECT_EQ(chosen(query(Operation::kAllgather, 8, 2)), "bruck");
 }
@@ -181,48 +181,12 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-TEST_F(SelectTest, RowsMayAskHowWellMemoryIsRead) {
-  using Row = SelectionRow;
-  const Row rows[] = {
-      {Operation::kAllreduce, 64, 8, Row::Memory::kAny, "ring", Row::Crowded::kAny, Reading::kFaster},
-      {Operation::kAllreduce, 64, 8, Row::Memory::kAny, "linear", Row::Crowded::kAny, Reading::kPossible}};
-  ASSERT_TRUE(use_rows(rows).ok());
-  Query made = query(Operation::kAllreduce, 64, 8);
-  EXPECT_EQ(chosen(made), "recursive_doubling");
-  made.reading = Reading::kPossible;
-  EXPECT_EQ(chosen(made), "linear");
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "ring");
-}
-
-// Long blocks: by reading wherever that is possible; two processes where it is faster.
-TEST_F(SelectTest, LongBlocks) {
-  Query made = query(Operation::kAlltoall, 131072, 8);
-  made.sharing = Sharing::kSlots;
-  made.slot = 131072;
-  EXPECT_EQ(chosen(made), "slots");
-  made.reading = Reading::kPossible;
-  EXPECT_EQ(chosen(made), "direct");
-  made.crowded = true;
-  EXPECT_EQ(chosen(made), "direct");
-  made.bytes = 16384;
-  EXPECT_EQ(chosen(made), "slots");
-  made.crowded = false;
-  EXPECT_EQ(chosen(made), "direct");
-  made.bytes = 32768;
-  made.ranks = 2;
-  EXPECT_EQ(chosen(made), "slots");
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "direct");
-}
-
 // Long vectors: along a ring of slots, on shared cores from 128 KiB on.
 TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
   made.sharing = Sharing::kSlots;
   made.slot = 131072;
-  made.reading = Reading::kFaster;
   for (const bool crowded : {false, true}) {
     made.crowded = crowded;
     for (const Operation operation :
@@ -235,47 +199,6 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots");
   made.crowded = false;
   EXPECT_EQ(chosen(made), "slots_ring");
-}
-
-// Two processes whose slots are many leave cells early.
-TEST_F(SelectTest, ManySlots) {
-  for (const auto& [operation, algorithm] :
-       {std::pair{Operation::kAllreduce, "slots_ring"}, std::pair{Operation::kReduce, "slots_pair"},
-        std::pair{Operation::kBcast, "slots"}}) {
-    const std::size_t bytes = operation == Operation::kAllreduce ? 16384 : 4096;
-    Query made = query(operation, bytes, 2);
-    made.element = 4;
-    made.span = bytes;
-    made.sharing = Sharing::kSlots;
-    made.slot = 131072;
-    EXPECT_EQ(chosen(made), "cells");
-    made.many_slots = true;
-    EXPECT_EQ(chosen(made), algorithm);
-    made.bytes = 1024;
-    EXPECT_EQ(chosen(made), "cells");
-  }
-}
-
-// With cores of their own: many processes gather through slots, the longest blocks by messages, and exchange short
-// blocks through slots.
-TEST_F(SelectTest, BlocksOfProcessesWithCoresOfTheirOwn) {
-  Query made = query(Operation::kAllgather, 65536, 4);
-  made.sharing = Sharing::kSlots;
-  made.slot = 131072;
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "direct");
-  made.ranks = 8;
-  EXPECT_EQ(chosen(made), "slots");
-  made.bytes = 131072;
-  EXPECT_EQ(chosen(made), "direct");
-  made.ranks = 17;
-  EXPECT_EQ(chosen(made), "slots");
-  made.ranks = 8;
-  made.bytes = 65536;
-  made.operation = Operation::kAlltoall;
-  EXPECT_EQ(chosen(made), "direct");
-  made.bytes = 4096;
-  EXPECT_EQ(chosen(made), "slots");
 }
 
 // With cores of their own: short vectors step by step where they are many, longer ones through slots.
@@ -337,53 +260,79 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
   EXPECT_FALSE(binomial->probe(made));
 }
 
-// Two processes: by reading, or by a message, which both copy, where that is faster; slots where it is not, or while
-// that is not known.
-TEST_F(SelectTest, LongBroadcastsOfTwo) {
+TEST_F(SelectTest, LongOnesOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
   made.sharing = Sharing::kSlots;
-  EXPECT_EQ(chosen(made), "slots");
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "binomial");
-  made.bytes = 16384;
-  EXPECT_EQ(chosen(made), "direct");
-  made.reading = Reading::kPossible;
+  made.slot = 65536;
+  made.element = 4;
   EXPECT_EQ(chosen(made), "slots");
   made.bytes = 4096;
   EXPECT_EQ(chosen(made), "cells");
-}
-
-TEST_F(SelectTest, LongReductionsOfTwo) {
-  Query made = query(Operation::kAllreduce, 262144, 2);
-  made.element = 4;
-  made.sharing = Sharing::kSlots;
-  made.slot = 65536;
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "slots_ring");
-  made.bytes = 1 << 20;
-  EXPECT_EQ(chosen(made), "direct");
   made.operation = Operation::kReduce;
-  EXPECT_EQ(chosen(made), "slots_pair");
+  EXPECT_EQ(chosen(made), "cells");
   made.bytes = 4097;
   EXPECT_EQ(chosen(made), "slots_pair");
-  made.bytes = 4096;
-  EXPECT_EQ(chosen(made), "cells");
+  made.operation = Operation::kAllreduce;
   made.bytes = 1 << 20;
-  made.ranks = 3;
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
-TEST_F(SelectTest, ExchangesOfTwo) {
-  Query made = query(Operation::kAlltoall, 16384, 2);
-  made.sharing = Sharing::kSlots;
-  made.slot = 65536;
-  made.reading = Reading::kFaster;
-  EXPECT_EQ(chosen(made), "cells");
-  made.bytes = 16385;
-  EXPECT_EQ(chosen(made), "direct");
-  made.ranks = 3;
-  made.bytes = 8192;
-  EXPECT_EQ(chosen(made), "direct");
+TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
+  for (const Operation operation : {Operation::kAllgather, Operation::kAlltoall}) {
+    Query made = query(operation, 16384, 2);
+    made.sharing = Sharing::kSlots;
+    made.slot = 65536;
+    EXPECT_EQ(chosen(made), "cells");
+    made.bytes = 16385;
+    EXPECT_EQ(chosen(made), "slots");
+    made.ranks = 32;
+    EXPECT_EQ(chosen(made), "slots");
+    made.ranks = 33;
+    EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
+  }
+}
+
+// Several hosts, some with several processes: level by level, where the order of operands allows it.
+TEST_F(SelectTest, OverHosts) {
+  Query made = query(Operation::kAllreduce, 8, 4);
+  made.hosts = 2;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.hosts_in_order = false;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.commutative = false;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.hosts_in_order = true;
+  EXPECT_EQ(chosen(made), "hosts");
+  for (const Operation operation :
+       {Operation::kBarrier, Operation::kBcast, Operation::kGather, Operation::kAllgather, Operation::kReduce}) {
+    made.operation = operation;
+    EXPECT_EQ(chosen(made), "hosts") << name(operation);
+  }
+  made.hosts = 1;
+  EXPECT_EQ(chosen(made), "binomial");
+}
+
+// Plans hold for the rows that they were made from.
+TEST_F(SelectTest, PlansOfOtherRowsAreVoid) {
+  Plans plans;
+  PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8, .epoch = state().selection_epoch};
+  EXPECT_EQ(plans.find(key), nullptr);
+  const Algorithm* ring = find_algorithm(Operation::kAllreduce, "ring");
+  plans.keep(key, ring);
+  EXPECT_EQ(plans.find(key), ring);
+  PlanKey other = key;
+  other.bytes = 9;  // of the same size class
+  EXPECT_EQ(plans.find(other), nullptr);
+  const SelectionRow rows[] = {{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "linear"}};
+  ASSERT_TRUE(use_rows(rows).ok());
+  key.epoch = state().selection_epoch;
+  EXPECT_EQ(plans.find(key), nullptr);
+  plans.keep(key, ring);
+  reset_selection();
+  key.epoch = state().selection_epoch;
+  EXPECT_EQ(plans.find(key), nullptr);
+  plans.clear();
+  EXPECT_EQ(plans.find(key), nullptr);
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {

@@ -1,4 +1,4 @@
-// Members: the device buffers of all processes of a collective, as this process's GPU reaches them.
+// DeviceBuffers: the device buffers of all processes of a collective, as this process's GPU reaches them.
 //
 // Device collectives move data by GPUs and everything else by the host: the processes tell one another in their cells
 // (offer.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers, and a word of
@@ -23,7 +23,7 @@
 
 namespace hr::coll::device {
 
-class Members {
+class DeviceBuffers {
  public:
   // This process's offer, and everybody's after that. True for all or for none: agreed().
   p2p::Task exchange(const Call& call);
@@ -50,7 +50,7 @@ class Members {
   p2p::Task finish(const Call& call, Status status);
 
   // An algorithm: starts this process's share of the work, and finishes.
-  static p2p::Task carry_out(const Call& call, Status (*start)(const Call& call, Members& members));
+  static p2p::Task carry_out(const Call& call, Status (*start)(const Call& call, DeviceBuffers& buffers));
 
  private:
   struct Taken {

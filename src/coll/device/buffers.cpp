@@ -1,4 +1,4 @@
-#include "coll/device/members.hpp"
+#include "coll/device/buffers.hpp"
 
 #include <algorithm>
 
@@ -72,7 +72,7 @@ struct EverybodyDone {
 
 }  // namespace
 
-Task Members::exchange(const Call& call) {
+Task DeviceBuffers::exchange(const Call& call) {
   shared::CellFree free{call};
   HR_CO_UNTIL(call, free);
   Offer& own = offer_of(call, call.rank());
@@ -107,7 +107,7 @@ Task Members::exchange(const Call& call) {
   co_return kOk;
 }
 
-void Members::meet_everybody(const Call& call) {
+void DeviceBuffers::meet_everybody(const Call& call) {
   for (int rank = 0; rank < call.size(); ++rank) {
     const std::uint64_t place = offer_of(call, rank).place;
     if (rank != call.rank()) static_cast<void>(mem::cuda::Context::meet(near_, place));
@@ -117,7 +117,7 @@ void Members::meet_everybody(const Call& call) {
   }
 }
 
-Task Members::prove(const Call& call) {
+Task DeviceBuffers::prove(const Call& call) {
   const bool mapped = map_everything(call);
   call.area->control(call.rank()).device_trial.value.store(trial_word(call.ticket, mapped), std::memory_order_release);
   EverybodyTried everybody{call};
@@ -143,7 +143,7 @@ Task Members::prove(const Call& call) {
 
 // A process without data here maps from where it was before; one that was nowhere will prove everything when it is
 // somewhere.
-bool Members::map_everything(const Call& call) {
+bool DeviceBuffers::map_everything(const Call& call) {
   if (!near_.is_device()) near_ = proven_near_;
   bool mapped = true;
   for (int rank = 0; rank < call.size() && near_.is_device(); ++rank) {
@@ -156,13 +156,13 @@ bool Members::map_everything(const Call& call) {
   return mapped;
 }
 
-Status Members::map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by) {
+Status DeviceBuffers::map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by) {
   *moved_by = 0;
   if (rank == call.rank()) return kOk;
-  return mappings_.map(near_, call.comm->peer_proc(rank), offer_of(call, rank).allocations[allocation], moved_by);
+  return mappings_.map(near_, call.members->peer_proc(rank), offer_of(call, rank).allocations[allocation], moved_by);
 }
 
-Status Members::reach(const Call& call, int rank, Reach* reach) {
+Status DeviceBuffers::reach(const Call& call, int rank, Reach* reach) {
   const Offer& offer = offer_of(call, rank);
   std::uint64_t moved_by = 0;
   if (offer.send.bytes != 0) {
@@ -176,7 +176,7 @@ Status Members::reach(const Call& call, int rank, Reach* reach) {
   return kOk;
 }
 
-Status Members::fetch(const Call& call) {
+Status DeviceBuffers::fetch(const Call& call) {
   moves_.clear();
   for (const Taken& taken : taken_) {
     const int source = taken.name.source;
@@ -204,7 +204,7 @@ Status Members::fetch(const Call& call) {
   return work_.move(near_, moves_);
 }
 
-Task Members::finish(const Call& call, Status status) {
+Task DeviceBuffers::finish(const Call& call, Status status) {
   WorkDone done{work_};
   HR_CO_UNTIL(call, done);
   mappings_.release();
@@ -214,11 +214,11 @@ Task Members::finish(const Call& call, Status status) {
   co_return status.ok() ? done.status : status;
 }
 
-Task Members::carry_out(const Call& call, Status (*start)(const Call&, Members&)) {
+Task DeviceBuffers::carry_out(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
   add(Statistic::coll_device);
-  Members& members = call.area->members();
-  const Status started = start(call, members);
-  Task finishing = members.finish(call, started);
+  DeviceBuffers& buffers = call.area->device_buffers();
+  const Status started = start(call, buffers);
+  Task finishing = buffers.finish(call, started);
   const Status status = co_await finishing;
   co_return status;
 }

@@ -1,0 +1,59 @@
+// Allgather over hosts: to one process of each host, among these, and all blocks from there to its host.
+#include "coll/compose/all_blocks.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const Levels levels(call);
+  Step up(call, &levels.here(), Operation::kGather);
+  Step across(call, levels.across(), Operation::kAllgatherv);
+  Step down(call, &levels.here(), Operation::kBcast);
+  AllBlocks all(levels.hosts(), call.recv, call.bytes);
+  Outcome outcome;
+  View own;
+  if (call.in_place) {
+    outcome.add(call.recv.block(call.rank(), &own));
+  } else {
+    outcome.add(call.send.block(0, &own));
+    if (own.packed != call.bytes) {
+      outcome.add(fail(own.packed > call.bytes ? Errc::kTruncate : Errc::kCount,
+                       "send count and type are %zu bytes, receive count and type %zu a process", own.packed,
+                       call.bytes));
+      own = all.here(levels.here().own());  // the others count on as many
+    }
+  }
+  up.call.send = one_block(own);
+  if (levels.speaks()) {
+    up.call.recv = byte_blocks(all.here(), call.bytes);
+    const View place = all.here(levels.speaker());
+    if (own.contiguous && own.data() == place.data()) {
+      up.call.in_place = true;
+      up.call.send = {};
+    }
+  }
+  across.call.in_place = true;
+  across.call.recv = all.by_host();
+  across.call.bytes = all.whole().packed / static_cast<std::size_t>(levels.hosts().count());
+  down.call.recv = one_block(all.whole());
+  down.call.bytes = all.whole().packed;
+  Task first = up.run();
+  const Status gathered = co_await first;
+  outcome.add(gathered);
+  Task second = across.run();
+  const Status crossed = co_await second;
+  outcome.add(crossed);
+  Task third = down.run();
+  const Status arrived = co_await third;
+  outcome.add(arrived);
+  outcome.add(all.spread());
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm allgather_hosts = {
+    .name = "hosts", .operations = serves(Operation::kAllgather), .probe = &over_hosts, .run = &run, .composes = true};
+
+}  // namespace hr::coll

@@ -1,0 +1,44 @@
+// Allreduce over hosts: to one process of each host, among these, and from there to its host.
+#include "coll/compose/step.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const Levels levels(call);
+  Step up(call, &levels.here(), Operation::kReduce);
+  Step across(call, levels.across(), Operation::kAllreduce);
+  Step down(call, &levels.here(), Operation::kBcast);
+  if (levels.speaks()) {
+    up.call.in_place = call.in_place;
+    up.call.send = call.send;
+    up.call.recv = call.recv;
+  } else {
+    up.call.send = call.in_place ? call.recv : call.send;
+  }
+  across.call.in_place = true;
+  across.call.recv = down.call.recv = call.recv;
+  down.call.op = nullptr;
+  Outcome outcome;
+  Task first = up.run();
+  const Status reduced = co_await first;
+  outcome.add(reduced);
+  Task second = across.run();
+  const Status crossed = co_await second;
+  outcome.add(crossed);
+  Task third = down.run();
+  const Status arrived = co_await third;
+  outcome.add(arrived);
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm allreduce_hosts = {.name = "hosts",
+                                   .operations = serves(Operation::kAllreduce),
+                                   .probe = &over_hosts_in_order,
+                                   .run = &run,
+                                   .composes = true};
+
+}  // namespace hr::coll

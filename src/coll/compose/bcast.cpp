@@ -1,0 +1,30 @@
+// Broadcast over hosts: from the root to one process of each host, and from there to its host.
+#include "coll/compose/step.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const Levels levels(call, call.root);
+  Step across(call, levels.across(), Operation::kBcast);
+  Step here(call, &levels.here(), Operation::kBcast);
+  across.call.recv = here.call.recv = call.recv;
+  across.call.root = levels.root_host();
+  here.call.root = levels.speaker();
+  Outcome outcome;
+  Task first = across.run();
+  const Status crossed = co_await first;
+  outcome.add(crossed);
+  Task second = here.run();
+  const Status arrived = co_await second;
+  outcome.add(arrived);
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm bcast_hosts = {
+    .name = "hosts", .operations = serves(Operation::kBcast), .probe = &over_hosts, .run = &run, .composes = true};
+
+}  // namespace hr::coll

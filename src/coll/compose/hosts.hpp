@@ -1,0 +1,52 @@
+// Hosts: how the processes of a communicator are spread over hosts, for compositions: algorithms that call those of
+// other levels, over the processes of one host and over one process of each host.
+//
+// Hosts are numbered by their lowest rank. A host's first process speaks for it, unless an operation has a root there.
+// Owner: the Members of the communicator. Threads: library lock; immutable once made.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coll/members.hpp"
+
+namespace hr::coll {
+
+class Hosts {
+ public:
+  Hosts(const comm::Communicator& comm, comm::ProcList procs);
+
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(begin_.size()) - 1; }
+  // The ranks of each host follow one another: an order by hosts is that of ranks.
+  [[nodiscard]] bool in_order() const noexcept { return in_order_; }
+  [[nodiscard]] int of(int rank) const noexcept { return host_[index(rank)]; }
+  // The ranks of a host, in order, and all ranks, one host after the other.
+  [[nodiscard]] std::span<const int> ranks(int host) const noexcept {
+    return std::span(by_host_).subspan(index(begin(host)), index(begin(host + 1) - begin(host)));
+  }
+  [[nodiscard]] std::span<const int> ranks() const noexcept { return by_host_; }
+  // How many processes are on the hosts before this one.
+  [[nodiscard]] int begin(int host) const noexcept { return begin_[index(host)]; }
+
+  // The processes of this host, this one's index among them, and the number of the host.
+  [[nodiscard]] const Members& here() const noexcept { return *here_; }
+  [[nodiscard]] int own() const noexcept { return own_host_; }
+
+  // Who speaks for this host where `root` speaks for its own (none: root < 0), as an index in here().
+  [[nodiscard]] int speaker(int root) const noexcept;
+  // Those who speak for the hosts, in their order.
+  [[nodiscard]] std::vector<int> speakers(int root) const;
+
+ private:
+  [[nodiscard]] static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
+
+  std::vector<int> host_;     // by rank
+  std::vector<int> by_host_;  // ranks
+  std::vector<int> begin_;    // where each host's begin there, and the end
+  bool in_order_ = true;
+  int own_host_;
+  std::unique_ptr<Members> here_;
+};
+
+}  // namespace hr::coll

@@ -1,0 +1,44 @@
+// Reduce over hosts: to one process of each host, and from these to the root, which is the one of its host.
+#include "coll/compose/step.hpp"
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const Levels levels(call, call.root);
+  Step here(call, &levels.here(), Operation::kReduce);
+  Step across(call, levels.across(), Operation::kReduce);
+  // A speaker that is not the root has nowhere to put the result of its host.
+  const View& data = contribution(call);
+  TypedScratch room(levels.speaks() && !call.is_root() ? data.count : 0, *data.type);
+  here.call.root = levels.speaker();
+  here.call.in_place = call.in_place;
+  here.call.send = call.send;
+  across.call.root = levels.root_host();
+  if (call.is_root()) {
+    here.call.recv = across.call.recv = call.recv;
+    across.call.in_place = true;
+  } else if (levels.speaks()) {
+    here.call.recv = across.call.send = one_block(room.view());
+  }
+  Outcome outcome;
+  Task first = here.run();
+  const Status reduced = co_await first;
+  outcome.add(reduced);
+  Task second = across.run();
+  const Status crossed = co_await second;
+  outcome.add(crossed);
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm reduce_hosts = {.name = "hosts",
+                                .operations = serves(Operation::kReduce),
+                                .probe = &over_hosts_in_order,
+                                .run = &run,
+                                .composes = true};
+
+}  // namespace hr::coll

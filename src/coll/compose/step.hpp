@@ -1,0 +1,110 @@
+// Steps of a composition: an operation over some of the members, by whatever algorithm selection names for them.
+//
+//   Levels levels(call);                              // first: where this process speaks, and with whom
+//   Step here(call, levels.here(), Operation::kReduce);
+//   Step across(call, levels.across(), Operation::kAllreduce);
+//   ...                                               // root, buffers of here.call and across.call
+//   Outcome outcome;
+//   Task first = here.run();
+//   outcome.add(co_await first) ...
+//
+// A step takes its place in the sequence of its members when it is constructed: all steps of a composition are, before
+// its first wait, and all are run, whatever came of those before, since the others count on them.
+// Owner: locals of the coroutine. Threads: library lock.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "coll/carry_out.hpp"
+#include "coll/compose/hosts.hpp"
+#include "coll/messages.hpp"
+
+namespace hr::coll {
+
+// The two levels of an operation; `root`: of the operation, or less than 0.
+class Levels {
+ public:
+  explicit Levels(const Call& call, int root = -1)
+      : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
+    if (speaks()) across_.emplace(*call.comm, hosts_.speakers(root));
+  }
+  [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
+  // Those of this host. The one with this index speaks for it.
+  [[nodiscard]] const Members& here() const noexcept { return hosts_.here(); }
+  [[nodiscard]] int speaker() const noexcept { return speaker_; }
+  [[nodiscard]] bool speaks() const noexcept { return here().own() == speaker_; }
+  // The speakers, where this process is one. The root's index among them.
+  [[nodiscard]] const Members* across() const noexcept { return across_ ? &*across_ : nullptr; }
+  [[nodiscard]] int root_host() const noexcept { return root_host_; }
+
+ private:
+  const Hosts& hosts_;
+  int root_host_;
+  int speaker_;
+  std::optional<Members> across_;
+};
+
+class Step {
+ public:
+  // `members`: nullptr where this process takes no part.
+  Step(const Call& whole, const Members* members, Operation operation) : members_(members) {
+    call.operation = operation;
+    call.comm = whole.comm;
+    call.members = members;
+    call.op = whole.op;
+    call.tag = whole.tag;
+    call.bytes = whole.bytes;
+    call.persistent = whole.persistent;
+    call.blocking = whole.blocking;
+    if (members_ != nullptr) take_place(call);
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  [[nodiscard]] Task run() { return members_ != nullptr ? perform(call) : Task(); }
+
+  Call call;
+
+ private:
+  const Members* members_;
+};
+
+// What came of all steps: the first error.
+class Outcome {
+ public:
+  void add(Status status) {
+    if (status.ok() || !first_.ok()) return;
+    first_ = status;
+    detail_ = take_detail();
+  }
+  [[nodiscard]] Status result() {
+    if (!first_.ok()) set_detail(std::move(detail_));
+    return first_;
+  }
+
+ private:
+  Status first_ = kOk;
+  std::string detail_;
+};
+
+// One view as the blocks of a buffer.
+[[nodiscard]] inline Blocks one_block(const View& view) noexcept {
+  Blocks blocks;
+  *blocks.set_uniform(view.count, *const_cast<layout::Datatype*>(view.type)) = view;
+  return blocks;
+}
+// A run of bytes as blocks of equal length.
+[[nodiscard]] inline Blocks byte_blocks(const View& bytes, std::size_t block) noexcept {
+  Blocks blocks;
+  *blocks.set_uniform(static_cast<Count>(block), *const_cast<layout::Datatype*>(bytes.type)) = bytes;
+  return blocks;
+}
+
+// There are hosts to compose over, and the operands' order is kept.
+[[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept { return query.hosts > 1; }
+[[nodiscard]] constexpr bool over_hosts_in_order(const Query& query) noexcept {
+  return query.hosts > 1 && (query.commutative || query.hosts_in_order);
+}
+
+}  // namespace hr::coll

@@ -1,0 +1,71 @@
+#include "coll/members.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/knobs.hpp"
+#include "boot/boot.hpp"
+#include "coll/compose/hosts.hpp"
+#include "coll/shared/area.hpp"
+
+namespace hr::coll {
+namespace {
+
+// What a communicator keeps.
+struct Kept final : comm::CollectiveState {
+  explicit Kept(const comm::Communicator& comm) : members(comm) {}
+  Members members;
+};
+
+}  // namespace
+
+int host_of(int proc) noexcept {
+  const int together = knobs().coll_hosts_of;
+  return together > 0 ? proc / together : boot::processes().host_of(proc);
+}
+
+Members::Members(const comm::Communicator& comm)
+    : comm_(comm), peers_(comm.peers().procs()), size_(comm.size()), own_(comm.rank()), inter_(comm.is_inter()) {
+  find_out();
+}
+
+Members::Members(const comm::Communicator& comm, std::vector<int> ranks)
+    : comm_(comm),
+      ranks_(std::move(ranks)),
+      size_(static_cast<int>(ranks_.size())),
+      own_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), comm.rank()) - ranks_.begin())),
+      inter_(false) {
+  procs_.reserve(ranks_.size());
+  for (const int rank : ranks_) procs_.push_back(comm.peer_proc(rank));
+  peers_ = {procs_.data(), size_};
+  find_out();
+}
+
+Members::~Members() = default;
+
+void Members::find_out() {
+  const bool together =
+      std::all_of(peers_.begin(), peers_.end(), [&](int proc) { return host_of(proc) == host_of(peers_[0]); });
+  spread_ = !inter_ && !together && ranks_.empty();  // a level is not composed again
+  can_share_ = !inter_ && together && size_ > 1 && knobs().coll_shared_bytes != 0;
+  shared_from_ = can_share_ ? knobs().coll_shared_after : std::numeric_limits<int>::max();
+  if (can_share_) area_ = std::make_unique<shared::Area>(*this);
+}
+
+const Hosts* Members::hosts() const {
+  if (!spread_) return nullptr;
+  if (hosts_ == nullptr) {
+    hosts_ = std::make_unique<Hosts>(comm_, peers_);
+    spread_ = hosts_->count() < size_;
+    if (!spread_) hosts_.reset();
+  }
+  return hosts_.get();
+}
+
+const Members& members_of(comm::Communicator& comm) {
+  if (comm.collectives_ == nullptr) [[unlikely]]
+    comm.collectives_ = std::make_unique<Kept>(comm);
+  return static_cast<Kept&>(*comm.collectives_).members;
+}
+
+}  // namespace hr::coll

@@ -1,0 +1,93 @@
+// Members: the processes that a collective runs over, and what is kept for the next one over the same processes: the
+// memory that they share and the plans of their operations.
+//
+// A communicator's first collective makes one of all its processes. Where they are on several hosts, compositions
+// (compose/) run the algorithms of other operations over some of them: those of this process's host, and one of each
+// host. Algorithms see members by index, and do not know which of these they run over.
+//
+// A message within an operation is marked with its sender's rank in the communicator: two processes of one operation
+// may exchange messages over several lists, which match in the order they are posted.
+//
+// Owner: the communicator, or who made the list; an operation under way holds the communicator. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coll/plans.hpp"
+#include "comm/communicator.hpp"
+
+namespace hr::coll {
+
+namespace shared {
+class Area;
+}
+class Hosts;
+
+class Members {
+ public:
+  explicit Members(const comm::Communicator& comm);
+  // Some of a communicator's processes, by rank; this process is one of them. `comm` is no intercommunicator.
+  Members(const comm::Communicator& comm, std::vector<int> ranks);
+  ~Members();
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+
+  [[nodiscard]] int size() const noexcept { return size_; }
+  // This process's index.
+  [[nodiscard]] int own() const noexcept { return own_; }
+  [[nodiscard]] bool is_inter() const noexcept { return inter_; }
+  // Whom messages go to: the members, or the other group of an intercommunicator.
+  [[nodiscard]] comm::ProcList peers() const noexcept { return peers_; }
+  [[nodiscard]] int peer_proc(int peer) const noexcept { return peers_[peer]; }
+  // What messages of a peer are marked with.
+  [[nodiscard]] int source(int peer) const noexcept {
+    return ranks_.empty() ? peer : ranks_[static_cast<std::size_t>(peer)];
+  }
+  [[nodiscard]] int own_source() const noexcept { return ranks_.empty() ? own_ : source(own_); }
+
+  [[nodiscard]] std::uint32_t context() const noexcept { return comm_.collective_context(); }
+  // Of agreements on memory.
+  [[nodiscard]] std::uint32_t shared_memory_context() const noexcept {
+    return comm_.context() + comm::kSharedMemoryContext;
+  }
+  [[nodiscard]] const comm::Topology& topology() const noexcept { return *comm_.topology_; }
+
+  // All are on one host, are several, and may share memory.
+  [[nodiscard]] bool can_share() const noexcept { return can_share_; }
+  // Their shared memory when the operation of that tag is to have a place in its sequence: nullptr for the first few
+  // operations (knob coll_shared_after), and where there is none.
+  [[nodiscard]] shared::Area* area_at(int tag) const noexcept;
+  // How they are spread over hosts, where that matters: they are on several, and there are several on one. nullptr:
+  // all are alike.
+  [[nodiscard]] const Hosts* hosts() const;
+
+  [[nodiscard]] Plans& plans() const noexcept { return plans_; }
+
+ private:
+  void find_out();
+
+  const comm::Communicator& comm_;
+  std::vector<int> ranks_;  // of some: their ranks and process numbers
+  std::vector<int> procs_;
+  comm::ProcList peers_;
+  int size_;
+  int own_;
+  bool inter_;
+  bool can_share_ = false;
+  mutable bool spread_;  // over hosts; false once it is known not to matter
+  int shared_from_;      // the first tag with an area
+  std::unique_ptr<shared::Area> area_;
+  mutable std::unique_ptr<Hosts> hosts_;
+  mutable Plans plans_;
+};
+
+// Those of the communicator; made at first use.
+[[nodiscard]] const Members& members_of(comm::Communicator& comm);
+
+// The host of a process of the job.
+[[nodiscard]] int host_of(int proc) noexcept;
+
+}  // namespace hr::coll

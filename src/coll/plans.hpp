@@ -1,0 +1,53 @@
+// Plans: what selection has decided for the operations of one list of members, so that an operation like an earlier one
+// spends a few comparisons on it.
+//
+// A plan holds for everything that selection looks at and that changes from call to call; what is the same for all
+// operations of the members (their number, what they share) is not compared: who changes it, clears the plans. Plans of
+// other rows of selection are void (State::selection_epoch).
+// Owner: the Members. Threads: library lock.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace hr::coll {
+
+struct Algorithm;
+
+// Of a call, as far as selection asks.
+struct PlanKey {
+  std::size_t bytes = 0;
+  std::size_t span = 0;
+  std::size_t element = 0;
+  std::uint32_t kind = 0;  // the operation, and all that is true or false
+  std::uint32_t epoch = 0;
+  [[nodiscard]] bool operator==(const PlanKey&) const = default;
+};
+
+class Plans {
+ public:
+  // nullptr: none is known.
+  [[nodiscard]] const Algorithm* find(const PlanKey& key) const noexcept {
+    const Plan& plan = plans_[place(key)];
+    return plan.key == key ? plan.algorithm : nullptr;
+  }
+  void keep(const PlanKey& key, const Algorithm* algorithm) noexcept { plans_[place(key)] = {key, algorithm}; }
+  void clear() noexcept { plans_ = {}; }
+
+ private:
+  struct Plan {
+    PlanKey key;
+    const Algorithm* algorithm = nullptr;
+  };
+  static constexpr std::size_t kPlans = 16;
+  // Operations and size classes that a program uses in turns mostly have places of their own.
+  [[nodiscard]] static std::size_t place(const PlanKey& key) noexcept {
+    return (key.kind * 5 + static_cast<std::size_t>(std::bit_width(key.bytes))) % kPlans;
+  }
+
+  std::array<Plan, kPlans> plans_{};
+};
+
+}  // namespace hr::coll
