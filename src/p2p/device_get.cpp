@@ -174,6 +174,15 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   end(*ended, status);
 }
 
+void lose(int proc) {
+  std::erase_if(gets, [proc](const auto& get) { return get->waits && get->message.proc == proc; });
+  std::erase_if(unready, [proc](const Unready& each) { return each.proc == proc; });
+}
+
+bool holds(const Request& request) noexcept {
+  return std::any_of(gets.begin(), gets.end(), [&](const auto& get) { return get->receive == &request; });
+}
+
 void finalize() {
   remove_hook(&advance, nullptr);
   gets.clear();

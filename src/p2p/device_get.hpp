@@ -23,6 +23,10 @@ void arrive_ask(int from_proc, Request& send);
 // kReady from a sender.
 void arrive_ready(int from_proc, std::uint64_t sender_cookie);
 
+// That process will say nothing any more (loss.hpp). What is being copied goes on.
+void lose(int proc);
+// A copy of this receive's data is under way.
+[[nodiscard]] bool holds(const Request& request) noexcept;
 // Forgets everything; nothing is under way any more.
 void finalize();
 

@@ -1,5 +1,6 @@
 #include "p2p/device_put.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -102,6 +103,10 @@ bool begin_send(int to_proc, Request& send, const std::byte* view) {
   add_hook(&advance, nullptr);
   polled.hold(true);
   return true;
+}
+
+bool holds(const Request& request) noexcept {
+  return std::any_of(puts.begin(), puts.end(), [&](const auto& put) { return put->send == &request; });
 }
 
 void finalize() {

@@ -129,6 +129,8 @@ bool poll() {
   return moved;
 }
 
+bool any_endings() noexcept { return engine()->endings != 0; }
+
 void deliver_beside_thread() {
   if (progress_thread::gets_no_turn()) {
     poll();

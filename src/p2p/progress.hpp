@@ -1,5 +1,7 @@
 // Progress and waiting.
 //
+// Every wait ends: with what it waits for, or with an error where that cannot come any more (loss.hpp).
+//
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does which depends on who
 // else wants the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps soon), or
@@ -110,12 +112,31 @@ class Backoff {
   bool counted_ = false;
 };
 
+// Waits for what ends by itself when a process is lost, as all requests do (loss.hpp), or needs no other process: the
+// status is always kOk.
 template <class Condition>
-void wait_until(Condition&& condition) {
-  if (condition()) return;
+Status wait_until(Condition&& condition) {
+  if (condition()) return kOk;
   Backoff backoff;
   do backoff.pause(poll());
   while (!condition());
+  return kOk;
+}
+
+// Some processes were lost, or contexts ended: waits have to ask whether theirs has come to nothing.
+[[nodiscard]] bool any_endings() noexcept;
+
+// For all else: hopeless(), asked when there have been endings, says with its error that the wait has come to nothing.
+template <class Condition, class Hopeless>
+Status wait_until(Condition&& condition, Hopeless&& hopeless) {
+  if (condition()) return kOk;
+  Backoff backoff;
+  for (;;) {
+    backoff.pause(poll());
+    if (condition()) return kOk;
+    if (any_endings()) [[unlikely]]
+      HR_TRY(hopeless());
+  }
 }
 
 // Calls of the program that ask in a loop, and the pauses between them. Only what asks in close succession waits for

@@ -9,6 +9,7 @@
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/shared_copy.hpp"
 #include "p2p/staged.hpp"
@@ -116,7 +117,7 @@ void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload)
   shared_copy::withdraw(send);
   static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
   const auto way = static_cast<std::uint8_t>(cts.way);
-  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
+  Peer& peer = peer_of(from);
   peer.place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
@@ -201,19 +202,35 @@ void deliver_cancelled(int, const transport::Header& header, const std::byte*, s
   arrive_cancelled(request_of(header.words[2]));
 }
 
+// What names a request: that of a lost process has ended.
+template <transport::Handler kDeliver>
+void of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (!is_lost(from)) [[likely]]
+    kDeliver(from, header, payload, bytes);
+}
+
 constexpr struct {
   Kind kind;
   transport::Handler handler;
 } kHandlers[] = {
-    {Kind::kEager, deliver_eager},      {Kind::kEagerSync, deliver_eager_sync},
-    {Kind::kSyncAck, deliver_sync_ack}, {Kind::kRts, deliver_rts},
-    {Kind::kCts, deliver_cts},          {Kind::kData, deliver_data},
-    {Kind::kDone, deliver_done},        {Kind::kShare, deliver_share},
-    {Kind::kShared, deliver_shared},    {Kind::kAsk, deliver_ask},
-    {Kind::kReady, deliver_ready},      {Kind::kRevoke, deliver_revoke},
-    {Kind::kPiece, deliver_piece},      {Kind::kChunk, deliver_chunk},
-    {Kind::kStored, deliver_stored},    {Kind::kRefuse, deliver_refuse},
-    {Kind::kCancel, deliver_cancel},    {Kind::kCancelled, deliver_cancelled},
+    {Kind::kEager, deliver_eager},
+    {Kind::kEagerSync, deliver_eager_sync},
+    {Kind::kSyncAck, of_the_living<deliver_sync_ack>},
+    {Kind::kRts, deliver_rts},
+    {Kind::kCts, of_the_living<deliver_cts>},
+    {Kind::kData, of_the_living<deliver_data>},
+    {Kind::kDone, of_the_living<deliver_done>},
+    {Kind::kShare, of_the_living<deliver_share>},
+    {Kind::kShared, of_the_living<deliver_shared>},
+    {Kind::kAsk, of_the_living<deliver_ask>},
+    {Kind::kReady, of_the_living<deliver_ready>},
+    {Kind::kRevoke, deliver_revoke},
+    {Kind::kPiece, of_the_living<deliver_piece>},
+    {Kind::kChunk, of_the_living<deliver_chunk>},
+    {Kind::kStored, of_the_living<deliver_stored>},
+    {Kind::kRefuse, deliver_refuse},
+    {Kind::kCancel, of_the_living<deliver_cancel>},
+    {Kind::kCancelled, of_the_living<deliver_cancelled>},
 };
 
 }  // namespace
@@ -235,15 +252,31 @@ void consume(Unexpected* message, Request& receive) {
 
 namespace {
 
+[[gnu::cold, gnu::noinline]] Status no_memory() {
+  return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+}
+
+// With a message that is here already, or because none will come.
+bool end_at_once(Matcher& queues, Request& receive) {
+  const Envelope wanted{receive.context_, apart(receive.source_), apart(receive.tag_)};
+  if (Unexpected* message = queues.find(wanted)) {
+    queues.take(*message);
+    consume(message, receive);
+    return true;
+  }
+  const Status why = hopeless(wanted);
+  if (why.ok()) return false;
+  Completion completion;
+  completion.error = why;
+  complete(receive, completion);
+  return true;
+}
+
 // Posts it, or completes it from an unexpected message.
 inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
-  if (queues.unexpected_count() != 0) [[unlikely]] {
-    if (Unexpected* message = queues.find({receive.context_, apart(receive.source_), apart(receive.tag_)})) {
-      queues.take(*message);
-      consume(message, receive);
-      return;
-    }
+  if (queues.look_first()) [[unlikely]] {
+    if (end_at_once(queues, receive)) return;
   }
   receive.phase_ = Request::Phase::kPosted;
   queues.post(receive);
@@ -257,7 +290,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   begin_receive(request);
   {
     const Attendance attendance(request);
-    wait_until([&] { return request.complete(); });
+    HR_TRY(wait_until([&] { return request.complete(); }));
   }
   *completion = request.completion_;
   if (request.fence_ != nullptr) [[unlikely]]
@@ -271,13 +304,15 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 
 void start_receive(Request& receive) { begin_receive(receive); }
 
-// The request is not from the arena: nobody else sees it, and it is complete when this returns.
+// The request of the engine, or one like it: the program does not see it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
   if (state.lone_receive_taken) [[unlikely]] {
-    Request request;
-    request.is_receive_ = true;
-    return receive_with(request, data, wanted, completion);
+    Request* const request = Arena<Request>::instance().create(true, wanted.context, wanted.source, wanted.tag, -1);
+    if (request == nullptr) return no_memory();
+    const Status status = receive_with(*request, data, wanted, completion);
+    release(request);
+    return status;
   }
   state.lone_receive_taken = true;
   Request& request = state.lone_receive;
@@ -288,10 +323,6 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 }
 
 namespace {
-
-[[gnu::cold, gnu::noinline]] Status no_memory() {
-  return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
-}
 
 // With what all of them have in common.
 inline Request* receive_of_one_run() {

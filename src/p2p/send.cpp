@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
-#include "boot/boot.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 
@@ -105,10 +105,12 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
   const bool small = goes_eagerly(peer, send.view_) && !stays_on_device(peer, send.view_);
-  const Status status = !small              ? offer_rendezvous(peer, send)
-                        : send.synchronous_ ? offer_eager_sync(peer, send)
-                                            : offer_eager(peer, send.view_, envelope_of(send));
+  Status status = !small              ? offer_rendezvous(peer, send)
+                  : send.synchronous_ ? offer_eager_sync(peer, send)
+                                      : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
+  if (peer.lost) [[unlikely]]
+    status = lost_error(peer.proc);
   send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || (small && !send.synchronous_)) {
     Completion completion;
@@ -132,31 +134,43 @@ void start_send(Peer& peer, Request& send) {
 
 bool flush(Peer& peer) {
   bool moved = false;
-  while (!peer.answers.empty()) {
+  while (!peer.lost && !peer.answers.empty()) {
     const Answer& answer = peer.answers.front();
-    if (!peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes).ok()) return moved;
-    peer.answers.pop_front();
+    const Status status = peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes);
+    if (status.is_again()) return moved;
+    if (!status.ok()) lose(peer.proc, status);
+    if (status.ok()) peer.answers.pop_front();
     moved = true;
   }
-  while (Request* send = peer.queued.front()) {
-    // Out of the queue first: completing it may destroy it.
-    peer.queued.remove(*send);
+  while (!peer.lost) {
+    Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
+    if (send == nullptr) break;
     if (offer(peer, *send).is_again()) {
       peer.queued.push_front(*send);
       return moved;
     }
     moved = true;
   }
-  return push_stream(peer) || moved;
+  if (!peer.lost) moved |= push_stream(peer);
+  if (!peer.lost) return moved;
+  end_lost(peer);
+  return true;
 }
 
 void send_answer(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
   // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    boot::abort(1, "cannot answer rank " + std::to_string(proc) + ": " + take_detail());
+    // Who answers a lost process may have been waiting for it until now.
+    is_lost(proc) ? mark_busy(peer_of(proc)) : lose(proc, status);
+    static_cast<void>(take_detail());
+    return;
   }
-  if (peer->answers.empty() && peer->transport->send(proc, header, payload, bytes).ok()) return;
+  if (peer->answers.empty()) {
+    const Status status = peer->transport->send(proc, header, payload, bytes);
+    if (status.ok()) return;
+    if (!status.is_again()) return lose(proc, status);
+  }
   Answer& answer = peer->answers.emplace_back();
   answer.header = header;
   answer.bytes = bytes;
@@ -165,7 +179,7 @@ void send_answer(int proc, const transport::Header& header, const void* payload,
 }
 
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  Peer& peer = peer_of(to_proc);
   if (bytes >= peer.plain_below || !peer.queued.empty()) [[unlikely]]
     return Status::again();
   return peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);

@@ -49,4 +49,9 @@ void released(Request& send);
 // Sender: kCts has come in place of kDone.
 void withdraw(Request& send);
 
+// That process does nothing any more (loss.hpp): nothing is copied with it from now on.
+void lose(int proc);
+// A round that is copying its data has let others in.
+[[nodiscard]] bool holds(const Request& request) noexcept;
+
 }  // namespace hr::p2p::shared_copy

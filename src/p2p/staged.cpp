@@ -76,10 +76,7 @@ Status begin(const Announcement& announced, Request& receive) {
   if (by_device.receiver) way |= wire::kToDevice;
   if (by_device.sender && by_device.receiver && device_chunks(announced, receive.view_)) {
     way |= wire::kDeviceChunks;
-  } else if (engine()
-                 ->peers[static_cast<std::size_t>(announced.from_proc)]
-                 .transport->staging(announced.from_proc)
-                 .empty()) {
+  } else if (peer_of(announced.from_proc).transport->staging(announced.from_proc).empty()) {
     return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
   }
   const bool pinned = by_device.receiver && (way & wire::kDeviceChunks) == 0;
@@ -107,6 +104,10 @@ void watch() {
 }
 
 bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
+
+void lose(int proc) { lose_receiver(proc); }
+
+bool holds(const Request& request) noexcept { return holds_send(request) || holds_receive(request); }
 
 void finalize() {
   remove_hook(&advance, nullptr);

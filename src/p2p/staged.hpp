@@ -32,6 +32,12 @@ void watch();
 // Gives the staging memory up; idle.
 void finalize();
 
+// That process will say nothing any more (loss.hpp): the chunks it has are free, and sends to it end once no copy is
+// under way.
+void lose(int proc);
+// A copy of this request's data is under way.
+[[nodiscard]] bool holds(const Request& request) noexcept;
+
 // --- staged_send.cpp ---
 
 // Kernels that wait on the devices (p2p/attendance.hpp) may stage this short device data, which takes less time than
@@ -44,6 +50,8 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 void arrive_chunk(std::uint64_t memory, std::uint32_t chunk);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
+[[nodiscard]] bool holds_send(const Request& send) noexcept;
+void lose_receiver(int proc);
 // A chunk is at another process.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
@@ -58,6 +66,7 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
 void forget(int from_proc, std::uint64_t memory) noexcept;
 bool advance_receives();
 [[nodiscard]] bool receiving() noexcept;
+[[nodiscard]] bool holds_receive(const Request& receive) noexcept;
 void release_mappings();
 
 }  // namespace hr::p2p::staged

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <memory>
+#include <map>
 #include <vector>
 
 #include "base/log.hpp"
@@ -33,19 +33,12 @@ struct Sender {
   std::vector<mem::cuda::Export> chunks;  // its device memory
 };
 
-std::vector<std::unique_ptr<Sender>> senders;  // by process
-std::size_t under_way = 0;                     // arrivals
+std::map<int, Sender> senders;  // by process
+std::size_t under_way = 0;      // arrivals
 
-Sender& sender_of(int proc) {
-  const auto index = static_cast<std::size_t>(proc);
-  if (index >= senders.size()) senders.resize(engine()->peers.size());
-  if (senders[index] == nullptr) senders[index] = std::make_unique<Sender>();
-  return *senders[index];
-}
+Sender& sender_of(int proc) { return senders[proc]; }
 
-std::span<std::byte> shared_memory(int from_proc) {
-  return engine()->peers[static_cast<std::size_t>(from_proc)].transport->staging(from_proc);
-}
+std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).transport->staging(from_proc); }
 
 // The sender's shared memory, for the device of this view.
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
@@ -135,16 +128,16 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
 }
 
 void forget(int from_proc, std::uint64_t memory) noexcept {
-  const auto index = static_cast<std::size_t>(from_proc);
-  if (index >= senders.size() || senders[index] == nullptr) return;
-  std::erase_if(senders[index]->chunks, [&](const auto& each) { return each.id == memory; });
+  const auto found = senders.find(from_proc);
+  if (found == senders.end()) return;
+  std::erase_if(found->second.chunks, [&](const auto& each) { return each.id == memory; });
 }
 
 bool advance_receives() {
   bool moved = false;
-  for (std::size_t proc = 0; proc < senders.size() && under_way != 0; ++proc) {
-    if (senders[proc] == nullptr) continue;
-    std::deque<Arrival>& arrivals = senders[proc]->arrivals;
+  for (auto& [proc, sender] : senders) {
+    if (under_way == 0) break;
+    std::deque<Arrival>& arrivals = sender.arrivals;
     while (!arrivals.empty()) {
       Arrival& arrival = arrivals.front();
       bool done = false;
@@ -154,12 +147,19 @@ bool advance_receives() {
       --under_way;
       Request& receive = *arrival.receive;
       const wire::Piece piece = arrival.piece;
-      give_back(static_cast<int>(proc), arrival.chunk, piece.memory);
+      give_back(proc, arrival.chunk, piece.memory);
       arrivals.pop_front();
       account(receive, piece.bytes, status);
     }
   }
   return moved;
+}
+
+bool holds_receive(const Request& receive) noexcept {
+  return std::any_of(senders.begin(), senders.end(), [&](const auto& each) {
+    const auto& arrivals = each.second.arrivals;
+    return std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& one) { return one.receive == &receive; });
+  });
 }
 
 bool receiving() noexcept { return under_way != 0; }

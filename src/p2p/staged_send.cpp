@@ -10,6 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
 
@@ -79,6 +80,8 @@ Chunks* with_id(std::uint64_t memory) {
 }
 
 void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes, bool rows) {
+  if (is_lost(message.proc)) return message.chunks->give(chunk);
+  message.chunks->lend(chunk, message.proc);
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
   const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
   send_answer(message.proc, wire::piece(way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
@@ -164,7 +167,7 @@ bool bypass(Outgoing& message) {
   if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;
   if (now_seconds() - message.chunks->moved_at() < kStarvedSeconds) return false;
   const std::size_t before = send.offset_;
-  const Status status = push_piece(engine()->peers[static_cast<std::size_t>(message.proc)], send);
+  const Status status = push_piece(peer_of(message.proc), send);
   if (status.is_again()) return false;
   note(message, status);
   message.told += send.offset_ - before;
@@ -210,7 +213,7 @@ bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export*
 }
 
 bool begin_send(int to_proc, Request& send, std::uint8_t way) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  Peer& peer = peer_of(to_proc);
   Chunks* const chunks = (way & wire::kDeviceChunks) != 0 ? device_chunks(send.view_.where) : shared_chunks(peer);
   if (chunks == nullptr) return false;
   if ((way & wire::kDeviceChunks) == 0 && (way & wire::kFromDevice) != 0) {
@@ -260,6 +263,18 @@ bool advance_sends() {
 }
 
 bool sending() noexcept { return !outgoing.empty(); }
+
+bool holds_send(const Request& send) noexcept {
+  return std::any_of(outgoing.begin(), outgoing.end(), [&](const auto& each) { return each->send == &send; });
+}
+
+void lose_receiver(int proc) {
+  for (const auto& each : outgoing) {
+    if (each->proc == proc) note(*each, lost_error(proc));
+  }
+  if (shared != nullptr) shared->take_from(proc);
+  for (const auto& each : on_devices) each->take_from(proc);
+}
 
 bool chunks_away() noexcept {
   return (shared != nullptr && !shared->all_free()) ||

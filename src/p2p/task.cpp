@@ -3,6 +3,7 @@
 #include <array>
 #include <new>
 
+#include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -69,6 +70,15 @@ void abandon(Request** requests, int count) noexcept {
 
 }  // namespace detail
 
+Status Task::Promise::hopeless_because() const {
+  return when.context == When::kNoContext ? kOk : p2p::hopeless(when.context);
+}
+
+bool Task::Promise::is_hopeless() noexcept {
+  hopeless = !hopeless_because().ok();
+  return hopeless;
+}
+
 bool Task::advance(bool* resumed) {
   if (done()) return true;
   for (;;) {
@@ -92,7 +102,7 @@ bool Task::advance(bool* resumed) {
 
 Status run_blocking(Task task) {
   if (!task.done()) {
-    wait_until([&task] { return task.advance(); });
+    HR_TRY(wait_until([&task] { return task.advance(); }));
   }
   return task.result();
 }
