@@ -7,13 +7,10 @@
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/freed_exports.hpp"
-#include "p2p/local_copy.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/staged.hpp"
+#include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -91,8 +88,7 @@ Status init() {
   }
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
-  count_cores();
-  set_pace();
+  begin_progress();
   return kOk;
 }
 
@@ -100,13 +96,14 @@ Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
   Status first = process_buffer().flush();
-  const Status sent = wait_until([] { return the_engine->busy.empty() && staged::idle(); });
+  const auto idle = [](const Rendezvous* each) { return each->idle == nullptr || each->idle(); };
+  const Status sent = wait_until(
+      [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
-  staged::finalize();
-  device_get::finalize();
-  device_put::finalize();
+  for (const Rendezvous* each : protocols()) {
+    if (each->finalize != nullptr) each->finalize();
+  }
   freed_exports::finalize();
-  local_copy::finalize();
   const Status closed = transport::finalize();
   if (first.ok()) first = closed;
   release(the_engine->done);

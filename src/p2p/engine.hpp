@@ -49,6 +49,17 @@ struct Peer {
   [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && answers.empty(); }
 };
 
+// What one file of this layer keeps while there is an engine: made at its first use, gone with the engine.
+class FileState {
+ public:
+  virtual ~FileState() = default;
+};
+namespace detail {
+inline std::size_t file_states = 0;
+template <class State>
+inline const std::size_t kFileState = file_states++;
+}  // namespace detail
+
 struct Engine {
   Engine() = default;
   Engine(const Engine&) = delete;
@@ -70,7 +81,9 @@ struct Engine {
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request lone_receive;
   bool lone_receive_taken = false;
+  ContextMembers context_members;
   unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
+  std::vector<std::unique_ptr<FileState>> file_states{detail::file_states};
   int processes_on_node = 1;
   bool oversubscribed = false;  // more processes on this node than cores
 };
@@ -78,6 +91,15 @@ struct Engine {
 inline Engine* current_engine = nullptr;  // owned by engine.cpp
 // Null before init() and after finalize().
 inline Engine* engine() noexcept { return current_engine; }
+
+// That of one file. Not while the engine ends.
+template <class State>
+inline State& own() {
+  std::unique_ptr<FileState>& state = engine()->file_states[detail::kFileState<State>];
+  if (state == nullptr) [[unlikely]]
+    state = std::make_unique<State>();
+  return static_cast<State&>(*state);
+}
 
 // The queues of a context, made at first use.
 Matcher& make_matcher(std::uint32_t context);

@@ -1,24 +1,20 @@
 #include "p2p/loss.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
-#include "p2p/shared_copy.hpp"
-#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
 
-ContextMembers members_of_contexts;
-
 int sender(std::uint32_t context, int index) {
-  return members_of_contexts.sender == nullptr ? -1 : members_of_contexts.sender(context, index);
+  const auto ask = engine()->context_members.sender;
+  return ask == nullptr ? -1 : ask(context, index);
 }
 
 void note_ending() {
@@ -51,8 +47,8 @@ void end_receives() {
 }
 
 bool held(const Request& request) {
-  return shared_copy::holds(request) || staged::holds(request) || device_get::holds(request) ||
-         device_put::holds(request);
+  return std::any_of(protocols().begin(), protocols().end(),
+                     [&](const Rendezvous* each) { return each->holds != nullptr && each->holds(request); });
 }
 
 // Under way with that process, and known to nobody else here.
@@ -65,7 +61,7 @@ bool depends_on(const Request& request, int proc) {
 
 }  // namespace
 
-void set_context_members(const ContextMembers& members) { members_of_contexts = members; }
+void set_context_members(const ContextMembers& members) { engine()->context_members = members; }
 
 bool is_lost(int proc) noexcept { return peer_of(proc).lost; }
 
@@ -93,9 +89,9 @@ void end_lost(Peer& peer) {
   for (auto* list : {&peer.queued, &peer.streams}) {
     while (Request* send = list->pop_front()) fail_request(*send, lost_error(proc));
   }
-  shared_copy::lose(proc);
-  staged::lose(proc);
-  device_get::lose(proc);
+  for (const Rendezvous* each : protocols()) {
+    if (each->lose != nullptr) each->lose(proc);
+  }
   std::vector<Request*> ended;
   Arena<Request>::instance().for_each([&](Request& each) {
     if (depends_on(each, proc)) ended.push_back(&each);
@@ -129,9 +125,8 @@ Status hopeless(const Envelope& wanted) {
   if (engine()->endings == 0) return kOk;
   HR_TRY(matcher(wanted.context).ended());
   if (wanted.source != abi::kAnySource) {
-    const int proc = members_of_contexts.process_of == nullptr
-                         ? wanted.source
-                         : members_of_contexts.process_of(wanted.context, wanted.source);
+    const auto ask = engine()->context_members.process_of;
+    const int proc = ask == nullptr ? wanted.source : ask(wanted.context, wanted.source);
     return proc >= 0 && is_lost(proc) ? lost_error(proc) : kOk;
   }
   // Anybody: this process itself does not count, as it waits.

@@ -4,15 +4,11 @@
 
 #include "base/apart.hpp"
 #include "base/short_copy.hpp"
-#include "mem/cuda/context.hpp"
 #include "p2p/attendance.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
-#include "p2p/shared_copy.hpp"
-#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -110,26 +106,6 @@ void arrive_cancelled(Request& send) {
   complete(send, completion);
 }
 
-void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload) {
-  wire::Cts cts;
-  std::memcpy(&cts, payload, sizeof cts);
-  Request& send = request_of(sender_cookie);
-  shared_copy::withdraw(send);
-  static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
-  const auto way = static_cast<std::uint8_t>(cts.way);
-  Peer& peer = peer_of(from);
-  peer.place = cts.place;
-  send.peer_cookie_ = cts.receiver_cookie;
-  send.total_ = cts.bytes;
-  send.offset_ = 0;
-  send.phase_ = Request::Phase::kMoving;
-  if ((way & wire::kPut) != 0 ? device_put::begin_send(from, send, payload + sizeof cts)
-                              : way != 0 && staged::begin_send(from, send, way))
-    return;
-  peer.streams.push_back(send);
-  mark_busy(peer);
-}
-
 }  // namespace
 
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity) {
@@ -160,41 +136,11 @@ void deliver_rts(int from, const transport::Header& header, const std::byte* pay
   arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
 }
 void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  arrive_cts(from, header.words[2], payload);
-}
-void deliver_data(int, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
+  clear_to_send(from, request_of(header.words[2]), payload);
 }
 void deliver_done(int, const transport::Header& header, const std::byte*, std::size_t) {
-  shared_copy::released(request_of(header.words[2]));
+  release_send(request_of(header.words[2]));
 }
-void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  shared_copy::help(from, request_of(header.words[2]), payload);
-}
-void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
-}
-void deliver_ask(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  device_get::arrive_ask(from, request_of(header.words[2]));
-}
-void deliver_ready(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  device_get::arrive_ready(from, header.words[2]);
-}
-void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  staged::forget(from, header.words[2]);
-  mem::forget_peer_memory(from, header.words[2]);
-}
-void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
-}
-void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
-  staged::arrive_chunk(header.words[1], wire::chunk_of(header));
-}
-void deliver_stored(int, const transport::Header& header, const std::byte*, std::size_t) {
-  Request& receive = request_of(header.words[1]);
-  account(receive, receive.total_, kOk);
-}
-void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
 void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
   arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
 }
@@ -202,41 +148,28 @@ void deliver_cancelled(int, const transport::Header& header, const std::byte*, s
   arrive_cancelled(request_of(header.words[2]));
 }
 
-// What names a request: that of a lost process has ended.
-template <transport::Handler kDeliver>
-void of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (!is_lost(from)) [[likely]]
-    kDeliver(from, header, payload, bytes);
-}
-
-constexpr struct {
-  Kind kind;
-  transport::Handler handler;
-} kHandlers[] = {
+// Those of no protocol, or of all.
+constexpr Arrival kArrivals[] = {
     {Kind::kEager, deliver_eager},
     {Kind::kEagerSync, deliver_eager_sync},
-    {Kind::kSyncAck, of_the_living<deliver_sync_ack>},
+    arrival<deliver_sync_ack>(Kind::kSyncAck),
     {Kind::kRts, deliver_rts},
-    {Kind::kCts, of_the_living<deliver_cts>},
-    {Kind::kData, of_the_living<deliver_data>},
-    {Kind::kDone, of_the_living<deliver_done>},
-    {Kind::kShare, of_the_living<deliver_share>},
-    {Kind::kShared, of_the_living<deliver_shared>},
-    {Kind::kAsk, of_the_living<deliver_ask>},
-    {Kind::kReady, of_the_living<deliver_ready>},
-    {Kind::kRevoke, deliver_revoke},
-    {Kind::kPiece, of_the_living<deliver_piece>},
-    {Kind::kChunk, of_the_living<deliver_chunk>},
-    {Kind::kStored, of_the_living<deliver_stored>},
-    {Kind::kRefuse, deliver_refuse},
-    {Kind::kCancel, of_the_living<deliver_cancel>},
-    {Kind::kCancelled, of_the_living<deliver_cancelled>},
+    arrival<deliver_cts>(Kind::kCts),
+    arrival<deliver_done>(Kind::kDone),
+    arrival<deliver_cancel>(Kind::kCancel),
+    arrival<deliver_cancelled>(Kind::kCancelled),
 };
+
+void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
+  for (const Arrival& each : arrivals) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
+}
 
 }  // namespace
 
 void add_handlers(transport::Handlers& handlers) {
-  for (const auto& each : kHandlers) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
+  add(handlers, kArrivals);
+  add(handlers, freed_exports::arrivals());
+  for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
 void consume(Unexpected* message, Request& receive) {

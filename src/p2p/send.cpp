@@ -20,17 +20,18 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
-// A send to this process itself that one device can do: it need not go through the host, whatever its size.
-bool stays_on_device(const Peer& peer, const layout::View& data) {
-  return peer.caps.same_address_space && data.where.is_device() && data.packed != 0;
-}
-
-// Device data that the receiver can fetch itself is announced whatever its size, and so is the first device data that
-// it cannot fetch: an announcement says on which device it is. Other such data goes through the host, unless kernels
-// that wait on the devices will stage it there.
-bool goes_eagerly(const Peer& peer, const layout::View& data) {
+// Whether the data travels with its envelope. The one place that decides it; send_plain() asks the same of host data,
+// by Peer::plain_below.
+//
+// Host data does up to the peer's limit. Device data goes through the host then, which pays while it is short, or where
+// the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
+// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. A device
+// that can do both ends of a message to this process itself does.
+bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
-  if (data.where.is_host() || data.packed <= knobs().cuda_eager_bytes) return true;
+  if (data.where.is_host()) return true;
+  if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
+  if (data.packed <= knobs().cuda_eager_bytes) return true;
   return !device_get::serves(peer, data) && peer.has_our_place && !staged::attended(peer, data);
 }
 
@@ -104,7 +105,7 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
-  const bool small = goes_eagerly(peer, send.view_) && !stays_on_device(peer, send.view_);
+  const bool small = eagerly(peer, send.view_);
   Status status = !small              ? offer_rendezvous(peer, send)
                   : send.synchronous_ ? offer_eager_sync(peer, send)
                                       : offer_eager(peer, send.view_, envelope_of(send));

@@ -163,7 +163,7 @@ void stream_instead(Request& receive) {
   Announcement announced;
   announced.from_proc = receive.proc_;
   announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(kStream.begin(announced, receive));  // which sends a message, no more
+  static_cast<void>(begin_stream(announced, receive));  // which sends a message, no more
 }
 
 // So many bytes are dealt with, by whoever claimed them.
@@ -303,14 +303,14 @@ bool holds(const Request& request) noexcept {
   });
 }
 
-void released(Request& send) {
+bool released(Request& send) {
   if (send.writing_ != Request::Writing::kNot) {
     send.writing_ = Request::Writing::kReleased;
-    return;
+    return true;
   }
-  if (std::exchange(send.read_again_, false)) return;
+  if (std::exchange(send.read_again_, false)) return true;
   withdraw(send);
-  complete(send, Completion{});
+  return false;
 }
 
 }  // namespace hr::p2p::shared_copy

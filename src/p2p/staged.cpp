@@ -15,13 +15,16 @@ namespace hr::p2p {
 namespace staged {
 namespace {
 
-PolledWait polled;
+struct State final : FileState {
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
 
 bool advance(void*) {
   bool moved = advance_sends();
   moved |= advance_receives();
   const bool under_way = sending() || receiving();
-  polled.hold(under_way);
+  state().polled.hold(under_way);
   if (!under_way) remove_hook(&advance, nullptr);
   return moved;
 }
@@ -91,21 +94,7 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-}  // namespace
-
-std::uint64_t flags_of(const layout::View& data) {
-  const std::uint64_t kind = data.where.is_device() ? wire::kDevice : wire::kManaged;
-  return layout::cuda::movable(data) ? kind | wire::kMovable : kind;
-}
-
-void watch() {
-  add_hook(&advance, nullptr);
-  polled.hold(sending() || receiving());
-}
-
 bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
-
-void lose(int proc) { lose_receiver(proc); }
 
 bool holds(const Request& request) noexcept { return holds_send(request) || holds_receive(request); }
 
@@ -115,8 +104,43 @@ void finalize() {
   release_mappings();
 }
 
+bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
+  return (cts.way & wire::kStaged) != 0 && begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
+}
+
+void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_piece(from, *reinterpret_cast<Request*>(header.words[1]), header, payload, bytes);
+}
+void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_chunk(header.words[1], wire::chunk_of(header));
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_piece>(wire::Kind::kPiece),
+                                 arrival<deliver_chunk>(wire::Kind::kChunk)};
+
+}  // namespace
+
+std::uint64_t flags_of(const layout::View& data) {
+  const std::uint64_t kind = data.where.is_device() ? wire::kDevice : wire::kManaged;
+  return layout::cuda::movable(data) ? kind | wire::kMovable : kind;
+}
+
+void watch() {
+  add_hook(&advance, nullptr);
+  state().polled.hold(sending() || receiving());
+}
+
 }  // namespace staged
 
-const Rendezvous kStaged{"staged", staged::probe, staged::begin};
+extern const Rendezvous kStaged;
+const Rendezvous kStaged{.name = "staged",
+                         .probe = staged::probe,
+                         .begin = staged::begin,
+                         .arrivals = staged::kArrivals,
+                         .cleared = staged::cleared,
+                         .forget = staged::forget,
+                         .lose = staged::lose_receiver,
+                         .holds = staged::holds,
+                         .idle = staged::idle,
+                         .finalize = staged::finalize};
 
 }  // namespace hr::p2p

@@ -33,10 +33,14 @@ struct Sender {
   std::vector<mem::cuda::Export> chunks;  // its device memory
 };
 
-std::map<int, Sender> senders;  // by process
-std::size_t under_way = 0;      // arrivals
+struct State final : FileState {
+  std::map<int, Sender> senders;  // by process
+  std::size_t under_way = 0;      // arrivals
+  bool noted = false;             // that shared memory is not pinned
+};
+State& state() { return own<State>(); }
 
-Sender& sender_of(int proc) { return senders[proc]; }
+Sender& sender_of(int proc) { return state().senders[proc]; }
 
 std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).transport->staging(from_proc); }
 
@@ -44,8 +48,8 @@ std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).tr
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
   if (sender.pin_refused) return false;
   if (layout::cuda::pin(data, memory, &sender.pinned).ok()) return true;
-  static bool noted = false;
-  log::note_once(noted, "messages to device memory are not staged through pinned memory: %s", take_detail().c_str());
+  log::note_once(state().noted, "messages to device memory are not staged through pinned memory: %s",
+                 take_detail().c_str());
   sender.pin_refused = true;
   return false;
 }
@@ -123,20 +127,20 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
     give_back(from_proc, chunk, piece.memory);
     return account(receive, piece.bytes, status);
   }
-  ++under_way;
+  ++state().under_way;
   watch();
 }
 
-void forget(int from_proc, std::uint64_t memory) noexcept {
-  const auto found = senders.find(from_proc);
-  if (found == senders.end()) return;
+void forget(int from_proc, std::uint64_t memory) {
+  const auto found = state().senders.find(from_proc);
+  if (found == state().senders.end()) return;
   std::erase_if(found->second.chunks, [&](const auto& each) { return each.id == memory; });
 }
 
 bool advance_receives() {
   bool moved = false;
-  for (auto& [proc, sender] : senders) {
-    if (under_way == 0) break;
+  for (auto& [proc, sender] : state().senders) {
+    if (state().under_way == 0) break;
     std::deque<Arrival>& arrivals = sender.arrivals;
     while (!arrivals.empty()) {
       Arrival& arrival = arrivals.front();
@@ -144,7 +148,7 @@ bool advance_receives() {
       const Status status = arrival.copy.poll(&done);
       if (!done) break;
       moved = true;
-      --under_way;
+      --state().under_way;
       Request& receive = *arrival.receive;
       const wire::Piece piece = arrival.piece;
       give_back(proc, arrival.chunk, piece.memory);
@@ -156,14 +160,14 @@ bool advance_receives() {
 }
 
 bool holds_receive(const Request& receive) noexcept {
-  return std::any_of(senders.begin(), senders.end(), [&](const auto& each) {
+  return std::any_of(state().senders.begin(), state().senders.end(), [&](const auto& each) {
     const auto& arrivals = each.second.arrivals;
     return std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& one) { return one.receive == &receive; });
   });
 }
 
-bool receiving() noexcept { return under_way != 0; }
+bool receiving() noexcept { return state().under_way != 0; }
 
-void release_mappings() { senders.clear(); }
+void release_mappings() { state().senders.clear(); }
 
 }  // namespace hr::p2p::staged

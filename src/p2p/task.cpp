@@ -3,6 +3,7 @@
 #include <array>
 #include <new>
 
+#include "p2p/engine.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
 
@@ -143,10 +144,15 @@ class TaskState final : public RequestState {
 
 using TaskStates = IntrusiveList<TaskState, &TaskState::link_>;
 
-TaskStates& active_tasks() {
-  static TaskStates tasks;
-  return tasks;
-}
+struct ActiveTasks final : FileState {
+  ~ActiveTasks() override {
+    while (tasks.pop_front() != nullptr) {
+    }
+  }
+  TaskStates tasks;
+  bool advancing = false;
+};
+TaskStates& active_tasks() { return own<ActiveTasks>().tasks; }
 
 void TaskState::launch(Task task) {
   task_ = std::move(task);
@@ -188,9 +194,9 @@ Status TaskState::start(Request& request) {
 // A task may itself make progress (isend() does), so that this hook is entered again from below; the tasks then
 // wait for the outer round.
 bool advance_tasks(void*) {
-  static bool entered = false;
-  if (entered) return false;
-  entered = true;
+  bool& advancing = own<ActiveTasks>().advancing;
+  if (advancing) return false;
+  advancing = true;
   bool moved = false;
   TaskStates& tasks = active_tasks();
   for (TaskState* state = tasks.front(); state != nullptr;) {
@@ -198,7 +204,7 @@ bool advance_tasks(void*) {
     moved |= state->advance();
     state = following;
   }
-  entered = false;
+  advancing = false;
   if (tasks.empty()) remove_hook(&advance_tasks, nullptr);
   return moved;
 }
