@@ -7,6 +7,7 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/state.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/request.hpp"
 
@@ -30,6 +31,33 @@ bool has_pending_operations(const Communicator& comm) {
     found |= request.communicator_ == &comm && request.active() && !request.complete();
   });
   return found;
+}
+
+// --- for p2p, once a process is lost ---
+
+const Communicator* communicator_of(std::uint32_t context) {
+  const Communicator* found = nullptr;
+  Arena<Communicator>::instance().for_each([&](const Communicator& each) {
+    if (each.context_ != 0 && each.context_ / kContextSpacing == context / kContextSpacing) found = &each;
+  });
+  return found;
+}
+
+// Agreements name processes, all others ranks.
+int process_of(std::uint32_t context, int source) {
+  const std::uint32_t use = context % kContextSpacing;
+  if (use >= kCreationContext) return source;
+  const Communicator* comm = communicator_of(context);
+  if (comm == nullptr) return -1;
+  const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();
+  return source >= 0 && source < group.size() ? group.proc(source) : -1;
+}
+
+int sender(std::uint32_t context, int index) {
+  const Communicator* comm = communicator_of(context);
+  if (comm == nullptr) return -1;
+  const Group& group = context % kContextSpacing == kLocalCollectiveContext ? *comm->local_ : comm->peers();
+  return index < group.size() ? group.proc(index) : -1;
 }
 
 // The hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.
@@ -59,6 +87,7 @@ Status init() {
   const boot::Identity& identity = boot::identity();
   state->world = make_predefined(ProcList::range(0, 1, identity.size), kWorldNumber, abi::kCommWorld, "MPI_COMM_WORLD");
   state->self = make_predefined(ProcList::range(identity.rank, 1, 1), kSelfNumber, abi::kCommSelf, "MPI_COMM_SELF");
+  p2p::set_context_members({process_of, sender});
   return kOk;
 }
 
@@ -92,7 +121,7 @@ Status free(Communicator& comm) {
 
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
-  p2p::wait_until([&comm] { return !has_pending_operations(comm); });
+  HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
   return free(comm);
 }
 

@@ -55,6 +55,18 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes) {
   *bytes = static_cast<std::size_t>(type.true_extent() + (last < 0 ? -last : last));
 }
 
+bool detail::known_host(const void* address) noexcept { return view_watcher == nullptr && mem::known_host(address); }
+
+bool make_run_beside_cuda(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                          std::size_t* bytes) {
+  Count packed = 0;
+  if (!type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed) || packed == 0) return false;
+  *data = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                             static_cast<std::uintptr_t>(type.true_lb()));
+  *bytes = static_cast<std::size_t>(packed);
+  return surely_host(*data);
+}
+
 Status detail::complete_view(bool overflow, View* view) {
   const Datatype& type = *view->type;
   if (overflow) {
@@ -67,6 +79,7 @@ Status detail::complete_view(bool overflow, View* view) {
   }
   const std::byte* data = view->data();
   if (reinterpret_cast<std::uintptr_t>(data) < kFirstValidAddress) return null_buffer(view->address, view->count, type);
+  if (known_host(data)) return kOk;
   std::byte* first = nullptr;
   std::size_t bytes = 0;
   span_of(*view, &first, &bytes);

@@ -30,6 +30,8 @@ struct View {
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
+  // What make_run() describes: a run of host memory that no driver knows of.
+  [[nodiscard]] bool is_run() const noexcept { return contiguous && packed != 0 && where.is_host() && !where.pinned; }
 };
 
 namespace detail {
@@ -37,7 +39,13 @@ namespace detail {
 inline constexpr std::uintptr_t kFirstValidAddress = 4096;
 // The rest of make_view(): for errors, no data, and where there may be device memory.
 Status complete_view(bool overflow, View* view);
+// mem::known_host(), but where every view is looked at.
+bool known_host(const void* address) noexcept;
 }  // namespace detail
+
+// Called for every view with data, when it is complete; null: nobody. Needs mem::look_at_every_buffer(). Owner: whoever
+// sets it, in bind/. Threads: library lock.
+inline void (*view_watcher)(const View& view) = nullptr;
 
 // Classifies the memory and fills every field. `buffer` may be MPI_BOTTOM (null) for a type with absolute
 // addresses. A view of zero bytes is never classified. The type must be committed.
@@ -57,12 +65,8 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// Called for every view with data, when it is complete; null: nobody. Needs mem::look_at_every_buffer(). Owner: whoever
-// sets it, in bind/. Threads: library lock.
-inline void (*view_watcher)(const View& view) = nullptr;
-
 // The same for the most frequent case: some host memory in one run, where there is no device memory. False:
-// make_view().
+// make_run_beside_cuda(), make_view().
 inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                      std::size_t* bytes) {
   Count packed = 0;
@@ -74,13 +78,18 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
+// The same where there may be device memory, for what is host memory by its address alone (mem::known_host()).
+bool make_run_beside_cuda(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                          std::size_t* bytes);
 
 // The lowest address of the elements' data and the bytes from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
-// There is an address and no device memory in this process: what make_view() would find out about a run of bytes.
+// There is an address, and it is host memory for certain, without a question to the driver: what make_view() would find
+// out about a run of bytes.
 inline bool surely_host(const void* address) noexcept {
-  return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress && !mem::detail::maybe_cuda;
+  return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
+         (!mem::detail::maybe_cuda || detail::known_host(address));
 }
 
 // Bytes [offset, offset + bytes) of the packed form, to or from host memory.

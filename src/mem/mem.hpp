@@ -56,6 +56,10 @@ inline void look_at_every_buffer() noexcept { detail::maybe_cuda = true; }
 // False where nothing can be device memory: no driver was found.
 inline bool maybe_device() noexcept { return detail::maybe_cuda; }
 
+// Host memory for certain, by its address alone (known_host.hpp): the heap, the stack, the program's data. No question
+// to the driver; what the program has registered with it there is host memory all the same.
+[[nodiscard]] bool known_host(const void* address) noexcept;
+
 // MPI_ERR_BUFFER when [address, address + bytes) leaves the device allocation it starts in.
 Status check_range(const void* address, std::size_t bytes, const Location& location);
 

@@ -4,6 +4,7 @@
 #include "base/knobs.hpp"
 #include "mem/cuda/attendant.hpp"
 #include "mem/cuda/context.hpp"
+#include "p2p/engine.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -14,7 +15,9 @@ using mem::cuda::Context;
 // A process that sends at the same time has announced its message by then.
 constexpr double kLookSeconds = 1e-6;
 
-bool attending = false;
+struct State final : FileState {
+  bool attending = false;
+};
 
 // A failure is told when the message is moved.
 void call_attendant(const layout::View& data) {
@@ -28,11 +31,12 @@ void call_attendant(const layout::View& data) {
 
 void Attendance::begin(const Request& waited_for) {
   const layout::View& data = waited_for.view_;
-  if (attending || waited_for.complete() || !data.contiguous || data.packed > knobs().cuda_attend_bytes) return;
+  if (own<State>().attending || waited_for.complete() || !data.contiguous || data.packed > knobs().cuda_attend_bytes)
+    return;
   // It has its message: what remains is the copy.
   if (waited_for.is_receive_ && waited_for.phase_ != Request::Phase::kPosted) return;
   waited_for_ = &waited_for;
-  attending = true;
+  own<State>().attending = true;
   begun_ = now_seconds();
   add_hook(&look, this);
 }
@@ -49,7 +53,7 @@ bool Attendance::look(void* attendance) {
 
 void Attendance::end() {
   remove_hook(&look, this);
-  attending = false;
+  own<State>().attending = false;
 }
 
 }  // namespace hr::p2p

@@ -39,11 +39,10 @@ Status BufferPool::detach(void** address, Count* size) {
 }
 
 Status BufferPool::flush() {
-  wait_until([this] {
+  return wait_until([this] {
     reap();
     return pending_.empty();
   });
-  return kOk;
 }
 
 bool BufferPool::gone(std::uint64_t mark) const noexcept {

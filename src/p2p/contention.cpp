@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/statistics.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p::contention {
 namespace {
@@ -21,9 +22,6 @@ constexpr double kHolds = 100e-3;
 constexpr double kOften = 50e-3;
 constexpr long kNapNanoseconds = 20'000;
 
-Kind kind = Kind::kNone;
-double until = 0;
-double last_interruption = -1;
 thread_local long switches = -1;  // of this thread, when last looked at; -1: not yet
 
 // How often this thread has given way since it last asked.
@@ -39,8 +37,8 @@ long given_way() noexcept {
 // alike.
 bool interrupted_often(long times, double now) noexcept {
   if (times == 0 || LibraryLock::enabled()) return false;
-  const bool often = now - last_interruption < kOften;
-  last_interruption = now;
+  const bool often = now - progress.found.last_interruption < kOften;
+  progress.found.last_interruption = now;
   return often;
 }
 
@@ -50,16 +48,16 @@ bool yields_to_somebody() noexcept {
 }
 
 void find(Kind found, double now) noexcept {
-  if (kind == found && found == Kind::kWaiters) return;  // looked for anew in a while: places change
-  kind = found;
-  until = now + kHolds;
+  if (progress.found.kind == found && found == Kind::kWaiters) return;  // looked for anew in a while: places change
+  progress.found.kind = found;
+  progress.found.until = now + kHolds;
 }
 
 }  // namespace
 
 Kind known() noexcept {
-  if (kind != Kind::kNone && now_seconds() > until) kind = Kind::kNone;
-  return kind;
+  if (progress.found.kind != Kind::kNone && now_seconds() > progress.found.until) progress.found.kind = Kind::kNone;
+  return progress.found.kind;
 }
 
 void give_core() noexcept {

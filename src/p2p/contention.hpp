@@ -8,13 +8,19 @@
 // about, who waits does better to sleep. A sleeper keeps its claim, and has the core as soon as a message comes.
 // What was found holds for a while; loads and places change.
 //
-// Owner: process-wide, since most processes wait in one thread. Threads: library lock; give_core() and nap() let
-// other threads in meanwhile.
+// Owner: progress.hpp holds what was found, for the process, since most wait in one thread. Threads: library lock;
+// give_core() and nap() let other threads in meanwhile.
 #pragma once
 
 namespace hr::p2p::contention {
 
 enum class Kind { kNone, kWaiters, kLoad };
+
+struct Found {
+  Kind kind = Kind::kNone;
+  double until = 0;
+  double last_interruption = -1;
+};
 
 // As far as is known now, without asking anybody.
 [[nodiscard]] Kind known() noexcept;

@@ -38,9 +38,13 @@ struct Unready {
   Request* send;
 };
 
-std::vector<std::unique_ptr<Get>> gets;
-std::vector<std::unique_ptr<Get>> free_gets;
-std::vector<Unready> unready;
+struct State final : FileState {
+  std::vector<std::unique_ptr<Get>> gets;
+  std::vector<std::unique_ptr<Get>> free_gets;
+  std::vector<Unready> unready;
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
 bool advance(void*);
 
 Status set_fence(Request& send) {
@@ -48,11 +52,9 @@ Status set_fence(Request& send) {
   return send.fence_->set(send.view_.where);
 }
 
-PolledWait polled;
-
 void watch() {
   add_hook(&advance, nullptr);
-  polled.hold(!gets.empty() || !unready.empty());
+  state().polled.hold(!state().gets.empty() || !state().unready.empty());
 }
 
 void end(Get& get, Status status) {
@@ -62,8 +64,8 @@ void end(Get& get, Status status) {
 
 bool poll_gets() {
   bool moved = false;
-  for (std::size_t i = 0; i < gets.size();) {
-    Get& get = *gets[i];
+  for (std::size_t i = 0; i < state().gets.size();) {
+    Get& get = *state().gets[i];
     bool done = false;
     const Status status = get.waits ? kOk : get.copy.poll(&done);
     if (!done) {
@@ -71,16 +73,16 @@ bool poll_gets() {
       continue;
     }
     moved = true;
-    std::unique_ptr<Get> ended = std::move(gets[i]);
-    gets.erase(gets.begin() + static_cast<std::ptrdiff_t>(i));
+    std::unique_ptr<Get> ended = std::move(state().gets[i]);
+    state().gets.erase(state().gets.begin() + static_cast<std::ptrdiff_t>(i));
     end(*ended, status);
-    free_gets.push_back(std::move(ended));
+    state().free_gets.push_back(std::move(ended));
   }
   return moved;
 }
 
 bool poll_unready() {
-  return std::erase_if(unready, [](const Unready& each) {
+  return std::erase_if(state().unready, [](const Unready& each) {
            if (!each.send->fence_->passed()) return false;
            send_answer(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
            return true;
@@ -89,10 +91,10 @@ bool poll_unready() {
 
 bool advance(void*) {
   bool moved = false;
-  if (!gets.empty()) moved |= poll_gets();
-  if (!unready.empty()) moved |= poll_unready();
-  const bool any = !gets.empty() || !unready.empty();
-  polled.hold(any);
+  if (!state().gets.empty()) moved |= poll_gets();
+  if (!state().unready.empty()) moved |= poll_unready();
+  const bool any = !state().gets.empty() || !state().unready.empty();
+  state().polled.hold(any);
   if (!any) remove_hook(&advance, nullptr);
   return moved;
 }
@@ -110,9 +112,9 @@ double probe(const Announcement& announced, const Request& receive, const transp
 }
 
 std::unique_ptr<Get> take_get() {
-  if (free_gets.empty()) return std::make_unique<Get>();
-  std::unique_ptr<Get> get = std::move(free_gets.back());
-  free_gets.pop_back();
+  if (state().free_gets.empty()) return std::make_unique<Get>();
+  std::unique_ptr<Get> get = std::move(state().free_gets.back());
+  state().free_gets.pop_back();
   return get;
 }
 
@@ -129,10 +131,61 @@ Status begin(const Announcement& announced, Request& receive) {
   } else {
     HR_TRY(get->copy.fetch(from, announced.from_proc, receive.view_, receive.total_));
   }
-  gets.push_back(std::move(get));
+  state().gets.push_back(std::move(get));
   watch();
   return kOk;
 }
+
+// From the receiver of a send of this process.
+void arrive_ask(int from_proc, Request& send) {
+  // A device in an error state: the receiver's copy reports it.
+  if (send.fence_ == nullptr && !set_fence(send).ok()) {
+    send_answer(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
+    return;
+  }
+  state().unready.push_back({from_proc, &send});
+  watch();
+}
+
+void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
+  const MessageName message{from_proc, sender_cookie};
+  const auto found =
+      std::find_if(state().gets.begin(), state().gets.end(), [&](const auto& get) { return get->message == message; });
+  if (found == state().gets.end()) return;  // it failed meanwhile
+  Get& get = **found;
+  get.waits = false;
+  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
+  if (status.ok()) return;
+  const std::unique_ptr<Get> ended = std::move(*found);
+  state().gets.erase(found);
+  end(*ended, status);
+}
+
+void lose(int proc) {
+  std::erase_if(state().gets, [proc](const auto& get) { return get->waits && get->message.proc == proc; });
+  std::erase_if(state().unready, [proc](const Unready& each) { return each.proc == proc; });
+}
+
+bool holds(const Request& request) noexcept {
+  return std::any_of(state().gets.begin(), state().gets.end(),
+                     [&](const auto& get) { return get->receive == &request; });
+}
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  state().gets.clear();
+  state().free_gets.clear();
+  state().unready.clear();
+  state().polled.hold(false);
+}
+
+void deliver_ask(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_ask(from, *reinterpret_cast<Request*>(header.words[2]));
+}
+void deliver_ready(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_ready(from, header.words[2]);
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_ask>(wire::Kind::kAsk), arrival<deliver_ready>(wire::Kind::kReady)};
 
 }  // namespace
 
@@ -151,39 +204,15 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView*
   return kOk;
 }
 
-void arrive_ask(int from_proc, Request& send) {
-  // A device in an error state: the receiver's copy reports it.
-  if (send.fence_ == nullptr && !set_fence(send).ok()) {
-    send_answer(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
-    return;
-  }
-  unready.push_back({from_proc, &send});
-  watch();
-}
-
-void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
-  const MessageName message{from_proc, sender_cookie};
-  const auto found = std::find_if(gets.begin(), gets.end(), [&](const auto& get) { return get->message == message; });
-  if (found == gets.end()) return;  // it failed meanwhile
-  Get& get = **found;
-  get.waits = false;
-  const Status status = get.copy.start(get.receive->view_, get.receive->total_);
-  if (status.ok()) return;
-  const std::unique_ptr<Get> ended = std::move(*found);
-  gets.erase(found);
-  end(*ended, status);
-}
-
-void finalize() {
-  remove_hook(&advance, nullptr);
-  gets.clear();
-  free_gets.clear();
-  unready.clear();
-  polled.hold(false);
-}
-
 }  // namespace device_get
 
-const Rendezvous kDeviceGet{"device_get", device_get::probe, device_get::begin};
+extern const Rendezvous kDeviceGet;
+const Rendezvous kDeviceGet{.name = "device_get",
+                            .probe = device_get::probe,
+                            .begin = device_get::begin,
+                            .arrivals = device_get::kArrivals,
+                            .lose = device_get::lose,
+                            .holds = device_get::holds,
+                            .finalize = device_get::finalize};
 
 }  // namespace hr::p2p

@@ -18,12 +18,4 @@ namespace hr::p2p::device_get {
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 // Describes it for the announcement: *flags get wire::kView, kPending; neither where the memory cannot be given away.
 Status describe(const Peer& peer, Request& send, std::uint64_t* flags, layout::cuda::PeerView* view);
-// kAsk from the receiver of a send of this process.
-void arrive_ask(int from_proc, Request& send);
-// kReady from a sender.
-void arrive_ready(int from_proc, std::uint64_t sender_cookie);
-
-// Forgets everything; nothing is under way any more.
-void finalize();
-
 }  // namespace hr::p2p::device_get

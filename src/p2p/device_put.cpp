@@ -1,5 +1,6 @@
 #include "p2p/device_put.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -24,8 +25,11 @@ struct Put {
   layout::cuda::PeerStore store;
 };
 
-std::vector<std::unique_ptr<Put>> puts;
-PolledWait polled;
+struct State final : FileState {
+  std::vector<std::unique_ptr<Put>> puts;
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
 
 void end(Put& put, Status status) {
   Completion completion;
@@ -42,20 +46,20 @@ void end(Put& put, Status status) {
 
 bool advance(void*) {
   bool moved = false;
-  for (std::size_t i = 0; i < puts.size();) {
+  for (std::size_t i = 0; i < state().puts.size();) {
     bool done = false;
-    const Status status = puts[i]->store.poll(&done);
+    const Status status = state().puts[i]->store.poll(&done);
     if (!done) {
       ++i;
       continue;
     }
     moved = true;
-    const std::unique_ptr<Put> ended = std::move(puts[i]);
-    puts.erase(puts.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::unique_ptr<Put> ended = std::move(state().puts[i]);
+    state().puts.erase(state().puts.begin() + static_cast<std::ptrdiff_t>(i));
     end(*ended, status);
   }
-  polled.hold(!puts.empty());
-  if (puts.empty()) remove_hook(&advance, nullptr);
+  state().polled.hold(!state().puts.empty());
+  if (state().puts.empty()) remove_hook(&advance, nullptr);
   return moved;
 }
 
@@ -81,14 +85,8 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-}  // namespace
-
-bool serves(const layout::View& data) noexcept {
-  return data.where.pinned && data.where.context != nullptr && data.contiguous &&
-         knobs().cuda_ipc != CudaIpcChoice::kOff;
-}
-
-bool begin_send(int to_proc, Request& send, const std::byte* view) {
+bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* view) {
+  if ((cts.way & wire::kPut) == 0) return false;
   PeerView to;
   std::memcpy(static_cast<void*>(&to), view, PeerView::kContiguousBytes);
   auto put = std::make_unique<Put>();
@@ -98,20 +96,44 @@ bool begin_send(int to_proc, Request& send, const std::byte* view) {
     static_cast<void>(take_detail());  // noted where it was refused
     return false;
   }
-  puts.push_back(std::move(put));
+  state().puts.push_back(std::move(put));
   add_hook(&advance, nullptr);
-  polled.hold(true);
+  state().polled.hold(true);
   return true;
+}
+
+bool holds(const Request& request) noexcept {
+  return std::any_of(state().puts.begin(), state().puts.end(), [&](const auto& put) { return put->send == &request; });
 }
 
 void finalize() {
   remove_hook(&advance, nullptr);
-  puts.clear();
-  polled.hold(false);
+  state().puts.clear();
+  state().polled.hold(false);
+}
+
+void deliver_stored(int, const transport::Header& header, const std::byte*, std::size_t) {
+  Request& receive = *reinterpret_cast<Request*>(header.words[1]);
+  account(receive, receive.total_, kOk);
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_stored>(wire::Kind::kStored)};
+
+}  // namespace
+
+bool serves(const layout::View& data) noexcept {
+  return data.where.pinned && data.where.context != nullptr && data.contiguous &&
+         knobs().cuda_ipc != CudaIpcChoice::kOff;
 }
 
 }  // namespace device_put
 
-const Rendezvous kDevicePut{"device_put", device_put::probe, device_put::begin};
+extern const Rendezvous kDevicePut;
+const Rendezvous kDevicePut{.name = "device_put",
+                            .probe = device_put::probe,
+                            .begin = device_put::begin,
+                            .arrivals = device_put::kArrivals,
+                            .cleared = device_put::cleared,
+                            .holds = device_put::holds,
+                            .finalize = device_put::finalize};
 
 }  // namespace hr::p2p

@@ -15,9 +15,4 @@ namespace hr::p2p::device_put {
 
 // True when the announcement of this view may say that its sender can store it.
 [[nodiscard]] bool serves(const layout::View& data) noexcept;
-// The receiver's answer; `view` holds a layout::cuda::PeerView. False: it cannot be mapped here.
-bool begin_send(int to_proc, Request& send, const std::byte* view);
-// Forgets everything; nothing is under way any more.
-void finalize();
-
 }  // namespace hr::p2p::device_put

@@ -7,22 +7,15 @@
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/freed_exports.hpp"
-#include "p2p/local_copy.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/staged.hpp"
+#include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {
 
 std::unique_ptr<Engine> the_engine;
-
-// The path to a process has failed. Whoever waits for it would wait for ever.
-void lose(int proc, Status /*why*/) {
-  boot::abort(1, "rank " + std::to_string(proc) + " cannot be reached any more: " + take_detail());
-}
 
 }  // namespace
 
@@ -30,16 +23,38 @@ Matcher& make_matcher(std::uint32_t context) {
   auto& matchers = the_engine->matchers;
   if (context >= matchers.size()) matchers.resize(context + 1);
   matchers[context] = std::make_unique<Matcher>();
+  if (the_engine->endings != 0) matchers[context]->look_for_endings();
   return *matchers[context];
 }
 
-Status connect(Peer& peer) {
-  HR_TRY(transport::connect(peer.proc, &peer.transport));
-  peer.caps = peer.transport->caps(peer.proc);
+Peer& make_peer(int proc) {
+  Peer*& entry = the_engine->peers[static_cast<std::size_t>(proc)];
+  if (entry == &the_engine->unconnected) {
+    entry = new Peer;
+    entry->proc = proc;
+  }
+  return *entry;
+}
+
+Status connect(int proc, Peer** out) {
+  if (peer_of(proc).lost) return lost_error(proc);
+  transport::Transport* transport = nullptr;
+  HR_TRY(transport::connect(proc, &transport));
+  Peer& peer = make_peer(proc);
+  peer.transport = transport;
+  peer.caps = transport->caps(proc);
   // A synchronous eager message carries a cookie in front of its data.
   peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
   peer.plain_below = peer.eager_bytes + 1;
+  peer.connected = true;
+  *out = &peer;
   return kOk;
+}
+
+Engine::~Engine() {
+  for (Peer* peer : peers) {
+    if (peer != &unconnected) delete peer;
+  }
 }
 
 void mark_busy(Peer& peer) {
@@ -54,8 +69,7 @@ Status init() {
   the_engine = std::make_unique<Engine>();
   current_engine = the_engine.get();
   the_engine->rank = identity.rank;
-  the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
-  for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
+  the_engine->peers.assign(static_cast<std::size_t>(identity.size), &the_engine->unconnected);
   the_engine->processes_on_node = static_cast<int>(boot::processes().of_this_host().size());
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
@@ -69,26 +83,28 @@ Status init() {
   }
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
-  count_cores();
-  set_pace();
+  begin_progress();
   return kOk;
 }
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
-  HR_TRY(process_buffer().flush());
-  wait_until([] { return the_engine->busy.empty() && staged::idle(); });
-  staged::finalize();
-  device_get::finalize();
-  device_put::finalize();
+  Status first = process_buffer().flush();
+  const auto idle = [](const Rendezvous* each) { return each->idle == nullptr || each->idle(); };
+  const Status sent = wait_until(
+      [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
+  if (first.ok()) first = sent;
+  for (const Rendezvous* each : protocols()) {
+    if (each->finalize != nullptr) each->finalize();
+  }
   freed_exports::finalize();
-  local_copy::finalize();
-  const Status status = transport::finalize();
+  const Status closed = transport::finalize();
+  if (first.ok()) first = closed;
   release(the_engine->done);
   current_engine = nullptr;
   the_engine.reset();
-  return status;
+  return first;
 }
 
 }  // namespace hr::p2p

@@ -3,7 +3,7 @@
 // Internal to p2p/. Owner: one Engine from init() to finalize(). Threads: library lock.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,12 +25,15 @@ struct Answer {
 };
 static_assert(sizeof(wire::Cts) <= Answer::kMaxBytes && sizeof(wire::Piece) <= Answer::kMaxBytes);
 
+// Another process (or this one), from the first message to it. Owner: the engine, until finalize().
 struct Peer {
-  transport::Transport* transport = nullptr;  // null until the first message to it
+  transport::Transport* transport = nullptr;
   transport::Caps caps;
   std::size_t eager_bytes = 0;
-  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 before the first message
+  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 where there is no connection
   int proc = -1;
+  bool connected = false;      // messages may be sent to it
+  bool lost = false;           // for good (loss.hpp)
   bool busy = false;           // in Engine::busy
   bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
   std::uint64_t place = 0;     // of the device that its last staged message went to; 0: none
@@ -40,15 +43,33 @@ struct Peer {
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
-  std::deque<Answer> answers;
+  std::list<Answer> answers;
+  std::string why_lost;
 
   [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && answers.empty(); }
 };
 
+// What one file of this layer keeps while there is an engine: made at its first use, gone with the engine.
+class FileState {
+ public:
+  virtual ~FileState() = default;
+};
+namespace detail {
+inline std::size_t file_states = 0;
+template <class State>
+inline const std::size_t kFileState = file_states++;
+}  // namespace detail
+
 struct Engine {
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
   int rank = 0;
   transport::Upcalls upcalls;
-  std::vector<Peer> peers;                            // by process
+  Peer unconnected;                                   // stands for every process that has had no message
+  std::vector<Peer*> peers;                           // by process; none null
   std::vector<Peer*> busy;                            // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
   std::span<transport::Transport* const> transports;  // those that progress
@@ -60,6 +81,9 @@ struct Engine {
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request lone_receive;
   bool lone_receive_taken = false;
+  ContextMembers context_members;
+  unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
+  std::vector<std::unique_ptr<FileState>> file_states{detail::file_states};
   int processes_on_node = 1;
   bool oversubscribed = false;  // more processes on this node than cores
 };
@@ -67,6 +91,15 @@ struct Engine {
 inline Engine* current_engine = nullptr;  // owned by engine.cpp
 // Null before init() and after finalize().
 inline Engine* engine() noexcept { return current_engine; }
+
+// That of one file. Not while the engine ends.
+template <class State>
+inline State& own() {
+  std::unique_ptr<FileState>& state = engine()->file_states[detail::kFileState<State>];
+  if (state == nullptr) [[unlikely]]
+    state = std::make_unique<State>();
+  return static_cast<State&>(*state);
+}
 
 // The queues of a context, made at first use.
 Matcher& make_matcher(std::uint32_t context);
@@ -77,12 +110,15 @@ inline Matcher& matcher(std::uint32_t context) {
   return make_matcher(context);
 }
 
-// The peer, connected. Errors: the transport's.
-Status connect(Peer& peer);
+// What this process knows of that one; Engine::unconnected before the first message to it.
+inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<std::size_t>(proc)]; }
+// Makes the peer at its first use. Errors: the transport's; MPI_ERR_OTHER where the process is lost.
+Status connect(int proc, Peer** out);
+Peer& make_peer(int proc);  // without a connection
 inline Status connected_peer(int proc, Peer** out) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(proc)];
+  Peer& peer = peer_of(proc);
   *out = &peer;
-  return peer.transport != nullptr ? kOk : connect(peer);
+  return peer.connected ? kOk : connect(proc, out);
 }
 
 // What arriving messages of this layer's kinds do (receive.cpp).
@@ -95,9 +131,10 @@ void start_send(Peer& peer, Request& send);
 void start_receive(Request& receive);
 // A matched unexpected message meets its receive; the record is destroyed.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer, with a payload of at most Answer::kMaxBytes, now or as soon as there is room.
+// Sends an answer, with a payload of at most Answer::kMaxBytes, now or as soon as there is room; to a lost process not
+// at all. Where it cannot be sent the process is lost.
 void send_answer(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-// Moves what is queued for this peer; true when something moved (send.cpp).
+// Moves what is queued for this peer, or ends it where the process is lost; true when something moved (send.cpp).
 bool flush(Peer& peer);
 // Sends the next piece of a rendezvous send as Data; Status::again() when there is no room (stream.cpp).
 Status push_piece(Peer& peer, Request& send);

@@ -4,6 +4,7 @@
 #include "mem/mem.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/rendezvous.hpp"
 
 namespace hr::p2p::freed_exports {
 namespace {
@@ -12,8 +13,11 @@ constexpr double kSweepSeconds = 200e-6;
 // Even the clock is only looked at now and then.
 constexpr unsigned kRoundsBetweenLooks = 64;
 
-double next_sweep = 0;
-unsigned rounds = 0;
+struct State final : FileState {
+  double next_sweep = 0;
+  unsigned rounds = 0;
+};
+State& state() { return own<State>(); }
 
 void revoke(int process, std::uint64_t allocation) {
   send_answer(process, wire::answer(wire::Kind::kRevoke, allocation));
@@ -21,11 +25,23 @@ void revoke(int process, std::uint64_t allocation) {
 
 void refuse(int process) { send_answer(process, wire::answer(wire::Kind::kRefuse, 0)); }
 
+void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  const std::uint64_t memory = header.words[2];
+  for (const Rendezvous* each : protocols()) {
+    if (each->forget != nullptr) each->forget(from, memory);
+  }
+  mem::forget_peer_memory(from, memory);
+}
+
+void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
+
+constexpr Arrival kArrivals[] = {{wire::Kind::kRevoke, deliver_revoke}, {wire::Kind::kRefuse, deliver_refuse}};
+
 bool look(void*) {
-  if (++rounds % kRoundsBetweenLooks != 0) return false;
+  if (++state().rounds % kRoundsBetweenLooks != 0) return false;
   const double now = now_seconds();
-  if (now < next_sweep) return false;
-  next_sweep = now + kSweepSeconds;
+  if (now < state().next_sweep) return false;
+  state().next_sweep = now + kSweepSeconds;
   mem::sweep_exports();
   if (!mem::any_exports()) remove_hook(&look, nullptr);
   return false;
@@ -34,6 +50,8 @@ bool look(void*) {
 void begin() { add_hook(&look, nullptr); }
 
 }  // namespace
+
+std::span<const Arrival> arrivals() noexcept { return kArrivals; }
 
 void init() { mem::set_export_keeper(&begin, &revoke, &refuse); }
 

@@ -4,8 +4,14 @@
 // Owner: process-wide, from p2p::init() to p2p::finalize(). Threads: library lock.
 #pragma once
 
+#include <span>
+
+#include "p2p/rendezvous.hpp"
+
 namespace hr::p2p::freed_exports {
 
+// Its messages.
+std::span<const Arrival> arrivals() noexcept;
 void init();
 void finalize();
 

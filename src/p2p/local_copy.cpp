@@ -1,13 +1,14 @@
-#include "p2p/local_copy.hpp"
+#include "layout/cuda/local_copy.hpp"
 
 #include <memory>
 #include <vector>
 
-#include "layout/cuda/local_copy.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
+// Local copy: a message to oneself, one typed copy; between device buffers by a device, which a hook polls.
+// Owner: the table here, until everything in it is complete. Threads: library lock.
 namespace hr::p2p {
 namespace local_copy {
 namespace {
@@ -18,8 +19,11 @@ struct Moving {
   layout::cuda::LocalCopy copy;
 };
 
-std::vector<std::unique_ptr<Moving>> moving;
-PolledWait polled;
+struct State final : FileState {
+  std::vector<std::unique_ptr<Moving>> moving;
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
 
 void end(Request& send, Request& receive, Status status) {
   finish_rendezvous(receive, status);
@@ -28,20 +32,20 @@ void end(Request& send, Request& receive, Status status) {
 
 bool advance(void*) {
   bool moved = false;
-  for (std::size_t i = 0; i < moving.size();) {
+  for (std::size_t i = 0; i < state().moving.size();) {
     bool done = false;
-    const Status status = moving[i]->copy.poll(&done);
+    const Status status = state().moving[i]->copy.poll(&done);
     if (!done) {
       ++i;
       continue;
     }
     moved = true;
-    const std::unique_ptr<Moving> ended = std::move(moving[i]);
-    moving.erase(moving.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::unique_ptr<Moving> ended = std::move(state().moving[i]);
+    state().moving.erase(state().moving.begin() + static_cast<std::ptrdiff_t>(i));
     end(*ended->send, *ended->receive, status);
   }
-  polled.hold(!moving.empty());
-  if (moving.empty()) remove_hook(&advance, nullptr);
+  state().polled.hold(!state().moving.empty());
+  if (state().moving.empty()) remove_hook(&advance, nullptr);
   return moved;
 }
 
@@ -57,9 +61,9 @@ Status start(Request& send, Request& receive, bool* started) {
   made->receive = &receive;
   HR_TRY(made->copy.start(send.view_, receive.view_, receive.total_, started));
   if (!*started) return kOk;
-  moving.push_back(std::move(made));
+  state().moving.push_back(std::move(made));
   add_hook(&advance, nullptr);
-  polled.hold(true);
+  state().polled.hold(true);
   return kOk;
 }
 
@@ -77,16 +81,17 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-}  // namespace
-
 void finalize() {
   remove_hook(&advance, nullptr);
-  moving.clear();
-  polled.hold(false);
+  state().moving.clear();
+  state().polled.hold(false);
 }
 
+}  // namespace
 }  // namespace local_copy
 
-const Rendezvous kLocalCopy{"local_copy", local_copy::probe, local_copy::begin};
+extern const Rendezvous kLocalCopy;
+const Rendezvous kLocalCopy{
+    .name = "local_copy", .probe = local_copy::probe, .begin = local_copy::begin, .finalize = local_copy::finalize};
 
 }  // namespace hr::p2p

@@ -105,10 +105,10 @@ Request* Matcher::search_posted(const Envelope& message) noexcept {
 }
 
 void Matcher::keep(Unexpected* message) {
-  ++unexpected_count_;
+  ++look_;
   unexpected_.push_back(*message);
   if (!unexpected_bins_.active()) return;
-  if (unexpected_count_ > 4 * unexpected_bins_.size()) {
+  if (unexpected_count() > 4 * unexpected_bins_.size()) {
     bin_unexpected();
   } else {
     unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
@@ -119,7 +119,7 @@ void Matcher::bin_unexpected() {
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
     if (message->bin_link.linked()) message->bin_link.unlink();
   }
-  unexpected_bins_.reset(static_cast<unsigned>(std::bit_width(unexpected_count_)) + 1);
+  unexpected_bins_.reset(static_cast<unsigned>(std::bit_width(unexpected_count())) + 1);
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
     unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);
   }
@@ -151,7 +151,7 @@ Unexpected* Matcher::find_sent(int from_proc, std::uint64_t sender_cookie) noexc
 void Matcher::take(Unexpected& message) noexcept {
   message.order_link.unlink();
   if (message.bin_link.linked()) message.bin_link.unlink();
-  --unexpected_count_;
+  --look_;
 }
 
 }  // namespace hr::p2p

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/list.hpp"
@@ -100,10 +101,32 @@ class Matcher {
   [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
-  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kEndings; }
+
+  // --- endings (loss.hpp) ---
+  // A receive that starts has to look first: there are unexpected messages, or some receives are hopeless.
+  [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
+  void look_for_endings() noexcept { look_ |= kEndings; }
+  // The context has ended; `text` says why.
+  void end(Status why, const std::string& text) {
+    end_ = why;
+    why_ended_ = text;
+  }
+  // kOk, or with what error it has ended; the text becomes the current detail.
+  [[nodiscard]] Status ended() const {
+    if (!end_.ok()) set_detail(why_ended_);
+    return end_;
+  }
+  // visit(Request&) must leave them where they are.
+  template <class Visit>
+  void for_each_posted(Visit&& visit) {
+    for (Request* each = posted_.front(); each != nullptr; each = posted_.next(*each)) visit(*each);
+    if (posted_bins_.active()) posted_bins_.for_each(visit);
+  }
 
  private:
   static constexpr std::size_t kListLimit = 32;
+  static constexpr std::size_t kEndings = ~(~std::size_t{0} >> 1);
 
   static bool accepts(int source, int tag, const Envelope& message) noexcept {
     return (source == message.source || source == abi::kAnySource) && (tag == message.tag || tag == abi::kAnyTag);
@@ -126,7 +149,9 @@ class Matcher {
 
   IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;
   Bins<Unexpected, &Unexpected::bin_link> unexpected_bins_;
-  std::size_t unexpected_count_ = 0;
+  std::size_t look_ = 0;  // how many they are, and kEndings
+  Status end_ = kOk;
+  std::string why_ended_;
 };
 
 }  // namespace hr::p2p

@@ -6,7 +6,7 @@
 // Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion.
 // Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport. Threads: library lock.
+// transport, MPI_ERR_PROC_ABORTED where the other process is lost (loss.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -23,6 +23,15 @@ struct Envelope {
   int source = 0;
   int tag = 0;
 };
+
+// What the layer that makes contexts says of them; asked only once a process is lost (loss.hpp).
+struct ContextMembers {
+  // The process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
+  int (*process_of)(std::uint32_t context, int source) = nullptr;
+  // The processes that send on it, by any index from 0; -1: there are no more. Null: not known.
+  int (*sender)(std::uint32_t context, int index) = nullptr;
+};
+void set_context_members(const ContextMembers& members);
 
 struct Unexpected;  // p2p/matching.hpp
 

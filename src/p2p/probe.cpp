@@ -1,5 +1,6 @@
 // Probing (MPI 5.0 section 3.8): looking at, or taking out, the first message a receive would get.
 #include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -35,13 +36,14 @@ Status extract(Unexpected& found, Message** message, Completion* completion) {
 Status iprobe(const Envelope& wanted, bool* found, Completion* completion) {
   const Unexpected* message = look_with_progress(wanted);
   *found = message != nullptr;
-  if (*found) describe(*message, completion);
+  if (!*found) return hopeless(wanted);
+  describe(*message, completion);
   return kOk;
 }
 
 Status probe(const Envelope& wanted, Completion* completion) {
   const Unexpected* message = nullptr;
-  wait_until([&] { return (message = look(wanted)) != nullptr; });
+  HR_TRY(wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return hopeless(wanted); }));
   describe(*message, completion);
   return kOk;
 }
@@ -49,12 +51,12 @@ Status probe(const Envelope& wanted, Completion* completion) {
 Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion) {
   Unexpected* here = look_with_progress(wanted);
   *found = here != nullptr;
-  return *found ? extract(*here, message, completion) : kOk;
+  return *found ? extract(*here, message, completion) : hopeless(wanted);
 }
 
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion) {
   Unexpected* here = nullptr;
-  wait_until([&] { return (here = look(wanted)) != nullptr; });
+  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return hopeless(wanted); }));
   return extract(*here, message, completion);
 }
 

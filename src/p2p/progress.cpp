@@ -17,16 +17,6 @@
 namespace hr::p2p {
 namespace {
 
-struct Hook {
-  ProgressHook function;
-  void* argument;
-  bool operator==(const Hook&) const = default;
-};
-std::vector<Hook> hooks;
-int polled_waits = 0;
-int sleeping_waits = 0;
-unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
-
 bool flush_busy(Engine& state) {
   bool moved = false;
   for (std::size_t i = 0; i < state.busy.size();) {
@@ -45,11 +35,11 @@ bool flush_busy(Engine& state) {
 
 bool run_hooks() {
   bool moved = false;
-  for (std::size_t i = 0; i < hooks.size();) {
-    const unsigned before = hooks_changed;
-    moved |= hooks[i].function(hooks[i].argument);
+  for (std::size_t i = 0; i < progress.hooks.size();) {
+    const unsigned before = progress.hooks_changed;
+    moved |= progress.hooks[i].function(progress.hooks[i].argument);
     // After a change the rest waits for the next round rather than being skipped or run twice.
-    if (hooks_changed != before) return true;
+    if (progress.hooks_changed != before) return true;
     ++i;
   }
   return moved;
@@ -80,12 +70,9 @@ constexpr unsigned kAsksAlone = 1024;
 // The program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-int waiting_threads = 0;
-int own_cores = 1;  // this process's share of the node's, as far as it may use them
-
 // Others that wait want this core: by their number, or because they have been met.
 bool is_shared() noexcept {
-  return more_processes_than_cores() || waiting_threads > own_cores ||
+  return more_processes_than_cores() || progress.waiting_threads > progress.own_cores ||
          contention::known() == contention::Kind::kWaiters;
 }
 bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
@@ -93,7 +80,7 @@ bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoa
 // Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
 bool may_sleep() noexcept {
   const Engine* state = engine();
-  return state != nullptr && state->sleeper != nullptr && state->busy.empty() && polled_waits == 0;
+  return state != nullptr && state->sleeper != nullptr && state->busy.empty() && progress.polled_waits == 0;
 }
 
 void sleep_for(double seconds) {
@@ -101,11 +88,11 @@ void sleep_for(double seconds) {
   const auto armed = sleeper->arm();
   if (!armed) return LibraryLock::yield();
   add(Statistic::waits_slept);
-  ++sleeping_waits;
+  ++progress.sleeping_waits;
   const int depth = LibraryLock::suspend();
   sleeper->sleep(*armed, seconds);
   LibraryLock::resume(depth);
-  --sleeping_waits;
+  --progress.sleeping_waits;
 }
 
 }  // namespace
@@ -121,13 +108,15 @@ bool poll() {
     shared_copy::advance();
     moved = true;
   }
-  if (!hooks.empty()) [[unlikely]]
+  if (!progress.hooks.empty()) [[unlikely]]
     moved |= run_hooks();
   // What came may be for a thread that sleeps.
-  if (moved && sleeping_waits != 0) [[unlikely]]
+  if (moved && progress.sleeping_waits != 0) [[unlikely]]
     wake_waiting();
   return moved;
 }
+
+bool any_endings() noexcept { return engine()->endings != 0; }
 
 void deliver_beside_thread() {
   if (progress_thread::gets_no_turn()) {
@@ -148,35 +137,35 @@ void poll_briefly() {
 }
 
 void add_hook(ProgressHook hook, void* argument) {
-  const Hook added{hook, argument};
-  if (std::find(hooks.begin(), hooks.end(), added) == hooks.end()) {
-    hooks.push_back(added);
-    ++hooks_changed;
+  const Progress::Hook added{hook, argument};
+  if (std::find(progress.hooks.begin(), progress.hooks.end(), added) == progress.hooks.end()) {
+    progress.hooks.push_back(added);
+    ++progress.hooks_changed;
   }
   progress_thread::wake();
 }
 
 void remove_hook(ProgressHook hook, void* argument) {
-  std::erase(hooks, Hook{hook, argument});
-  ++hooks_changed;
+  std::erase(progress.hooks, Progress::Hook{hook, argument});
+  ++progress.hooks_changed;
 }
 
 void begin_polled_wait() noexcept {
-  ++polled_waits;
+  ++progress.polled_waits;
   set_pace();
 }
 void end_polled_wait() noexcept {
-  --polled_waits;
+  --progress.polled_waits;
   set_pace();
 }
 
 bool needs_polling() noexcept {
   const Engine* state = engine();
-  return polled_waits > 0 || !hooks.empty() || (state != nullptr && !state->busy.empty());
+  return progress.polled_waits > 0 || !progress.hooks.empty() || (state != nullptr && !state->busy.empty());
 }
 
 void wake_waiting() noexcept {
-  if (sleeping_waits != 0) engine()->sleeper->wake();
+  if (progress.sleeping_waits != 0) engine()->sleeper->wake();
 }
 
 bool more_processes_than_cores() noexcept {
@@ -186,37 +175,43 @@ bool more_processes_than_cores() noexcept {
 
 unsigned looks_before_progress() noexcept { return more_processes_than_cores() ? kLooksShared : kLooksAlone; }
 
+void begin_progress() {
+  progress = {};
+  count_cores();
+  set_pace();
+}
+
 void set_pace() noexcept {
   const auto chosen = static_cast<unsigned>(knobs().spin_rounds);
   const bool shared = is_shared();
   const bool loaded = is_loaded();
-  const unsigned spins_shared = polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
-  spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
-  Asking::patience = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
+  const unsigned spins_shared = progress.polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
+  progress.spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
+  progress.patience = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
 }
 
 void count_cores() noexcept {
   const auto online = std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1);
   const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
   const int allowed = static_cast<int>(topo::allowed_cpus().size());
-  own_cores = allowed == 0 ? share : std::min(share, allowed);
+  progress.own_cores = allowed == 0 ? share : std::min(share, allowed);
 }
 
 void Backoff::begin_thread() noexcept {
   counted_ = true;
-  ++waiting_threads;
+  ++progress.waiting_threads;
   set_pace();
 }
 
 void Backoff::end_thread() noexcept {
-  --waiting_threads;
+  --progress.waiting_threads;
   set_pace();
 }
 
 void Backoff::pause_longer() {
   const bool shared = is_shared();
   const bool loaded = is_loaded();
-  const unsigned past = rounds_ - spin_rounds;
+  const unsigned past = rounds_ - progress.spin_rounds;
   const unsigned spins = shared || loaded || knobs().spin_rounds != 0 ? 0 : kSpinAlone;
   if (past < spins && past % kLookEvery != 0) {
     spin_pause();
@@ -225,7 +220,7 @@ void Backoff::pause_longer() {
   add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
   const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
   if (past >= spins + yields && may_sleep()) {
-    sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : hooks.empty() ? kSleepSeconds : kSleepWithHooks);
+    sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
   } else if (loaded) {
     contention::nap();
   } else {
@@ -239,13 +234,13 @@ void Backoff::pause_longer() {
 
 bool Asking::pause() {
   const double now = now_seconds();
-  const bool closely = now - since_ < kClosely * patience;
-  in_vain_ = 0;
-  since_ = now;
-  pauses_ = closely ? pauses_ + 1 : 0;
+  const bool closely = now - progress.since < kClosely * progress.patience;
+  progress.in_vain = 0;
+  progress.since = now;
+  progress.pauses = closely ? progress.pauses + 1 : 0;
   if (!closely) return false;
   const bool loaded = is_loaded();
-  if ((loaded || (is_shared() && pauses_ > kYieldsShared)) && may_sleep()) {
+  if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
     sleep_for(kSleepAsking);
   } else if (loaded) {
     contention::nap();
@@ -253,8 +248,8 @@ bool Asking::pause() {
     contention::give_core();
   }
   set_pace();
-  if (patience == kAsksShared) in_vain_ = kAsksShared - kAsksOnceShared;
-  since_ = now_seconds();
+  if (progress.patience == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;
+  progress.since = now_seconds();
   return true;
 }
 

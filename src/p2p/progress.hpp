@@ -1,5 +1,7 @@
 // Progress and waiting.
 //
+// Every wait ends: with what it waits for, or with an error where that cannot come any more (loss.hpp).
+//
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does which depends on who
 // else wants the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps soon), or
@@ -11,9 +13,12 @@
 // No round is begun in the midst of a delivery (transport.hpp).
 #pragma once
 
+#include <vector>
+
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/status.hpp"
+#include "p2p/contention.hpp"
 
 namespace hr::p2p {
 
@@ -65,8 +70,37 @@ class PolledWait {
 // microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
 [[nodiscard]] unsigned looks_before_progress() noexcept;
 
-// Rounds that a waiting loop spins before pause_longer() decides; kept by progress.cpp.
-inline unsigned spin_rounds = 0;
+// What progress and waiting keep: made anew with each engine, by begin_progress(). In one place of the process, and not
+// in the engine, since a waiting loop looks at it in every round. Threads: library lock. Once there are channels, hooks
+// and their counts are a channel's, and the rest a thread's.
+struct Progress {
+  struct Hook {
+    ProgressHook function;
+    void* argument;
+    bool operator==(const Hook&) const = default;
+  };
+  std::vector<Hook> hooks;
+  unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
+  int polled_waits = 0;
+  int sleeping_waits = 0;
+  int waiting_threads = 0;
+  int own_cores = 1;  // this process's share of the node's, as far as it may use them
+
+  // Pacing, kept by set_pace(): rounds that a waiting loop spins before pause_longer() decides, and calls that ask in
+  // vain between two pauses.
+  unsigned spin_rounds = 0;
+  unsigned patience = ~0U;
+  // Calls that ask (Asking).
+  unsigned in_vain = 0;
+  unsigned pauses = 0;  // in a row
+  double since = 0;
+  // Who else wants the core.
+  contention::Found found;
+};
+inline constinit Progress progress;
+// Forgets what an engine before has left.
+void begin_progress();
+
 void set_pace() noexcept;
 // Called once the engine is there, before set_pace().
 void count_cores() noexcept;
@@ -89,7 +123,7 @@ class Backoff {
   void pause(bool moved) {
     if (moved) {
       rounds_ = 0;
-    } else if (++rounds_ >= spin_rounds) [[unlikely]] {
+    } else if (++rounds_ >= progress.spin_rounds) [[unlikely]] {
       return pause_longer();
     } else if (rounds_ >= kClose) {
       spin_pause();
@@ -110,31 +144,42 @@ class Backoff {
   bool counted_ = false;
 };
 
+// Waits for what ends by itself when a process is lost, as all requests do (loss.hpp), or needs no other process: the
+// status is always kOk.
 template <class Condition>
-void wait_until(Condition&& condition) {
-  if (condition()) return;
+Status wait_until(Condition&& condition) {
+  if (condition()) return kOk;
   Backoff backoff;
   do backoff.pause(poll());
   while (!condition());
+  return kOk;
+}
+
+// Some processes were lost, or contexts ended: waits have to ask whether theirs has come to nothing.
+[[nodiscard]] bool any_endings() noexcept;
+
+// For all else: hopeless(), asked when there have been endings, says with its error that the wait has come to nothing.
+template <class Condition, class Hopeless>
+Status wait_until(Condition&& condition, Hopeless&& hopeless) {
+  if (condition()) return kOk;
+  Backoff backoff;
+  for (;;) {
+    backoff.pause(poll());
+    if (condition()) return kOk;
+    if (any_endings()) [[unlikely]]
+      HR_TRY(hopeless());
+  }
 }
 
 // Calls of the program that ask in a loop, and the pauses between them. Only what asks in close succession waits for
 // what it asks for: a program that computes in between is never held up. Owner: process-wide. Threads: library lock.
 class Asking {
  public:
-  static void found() noexcept { in_vain_ = pauses_ = 0; }
+  static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True when it is time to pause.
-  [[nodiscard]] static bool in_vain() noexcept { return ++in_vain_ >= patience; }
+  [[nodiscard]] static bool in_vain() noexcept { return ++progress.in_vain >= progress.patience; }
   // Whether it has paused: other threads were let in, and messages may have come.
   static bool pause();
-
-  // Kept by set_pace(): so many calls in vain come between two pauses.
-  static inline unsigned patience = ~0U;
-
- private:
-  static inline unsigned in_vain_ = 0;
-  static inline unsigned pauses_ = 0;  // in a row
-  static inline double since_ = 0;
 };
 
 // The round of a call that asks for something. known(): whether there is an answer.

@@ -34,22 +34,25 @@ constexpr int kMostRounds = 16;
 // Calls in a row that find no round of the thread before one does without it.
 constexpr unsigned kMostMissed = 1000;
 
-pthread_t thread;
-bool running = false;
-pid_t owner = 0;  // a forked child has no such thread
-bool watches = false;
-std::atomic<bool> watching{false};  // runs and watches
-std::atomic<bool> stopping{false};
-std::atomic<bool> asleep{false};  // of one that watches; set under the lock
-std::atomic<bool> woken{false};   // by wake(), since it fell asleep
+// Process-wide: the thread outlives no engine, but is told of its end from an exit handler.
+struct State {
+  pthread_t thread{};
+  bool running = false;
+  pid_t owner = 0;  // a forked child has no such thread
+  bool watches = false;
+  std::atomic<bool> watching{false};  // runs and watches
+  std::atomic<bool> stopping{false};
+  std::atomic<bool> asleep{false};  // of one that watches; set under the lock
+  std::atomic<bool> woken{false};   // by wake(), since it fell asleep
+  // The thread writes the one, who asks the others.
+  alignas(64) std::atomic<unsigned> rounds{0};
+  alignas(64) std::atomic<unsigned> rounds_taken{0};
+  std::atomic<unsigned> missed{0};
+};
+constinit State state;
 thread_local bool is_this = false;
 
-// The thread writes the one, who asks the others.
-alignas(64) std::atomic<unsigned> rounds{0};
-alignas(64) std::atomic<unsigned> rounds_taken{0};
-std::atomic<unsigned> missed{0};
-
-bool stopped() noexcept { return stopping.load(std::memory_order_acquire); }
+bool stopped() noexcept { return state.stopping.load(std::memory_order_acquire); }
 
 void nap(double seconds) noexcept {
   timespec time{};
@@ -72,13 +75,13 @@ bool sleep() {
   transport::Transport* sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
   const auto armed = sleeper->arm();
-  woken.store(false, std::memory_order_relaxed);
-  asleep.store(armed && watches, std::memory_order_relaxed);
+  state.woken.store(false, std::memory_order_relaxed);
+  state.asleep.store(armed && state.watches, std::memory_order_relaxed);
   LibraryLock::release();
   // Asked to stop before it was armed, it was not rung for that.
   if (armed) sleeper->sleep(*armed, stopped() ? 0 : seconds);
-  asleep.store(false, std::memory_order_relaxed);
-  return woken.load(std::memory_order_relaxed);
+  state.asleep.store(false, std::memory_order_relaxed);
+  return state.woken.load(std::memory_order_relaxed);
 }
 
 void watch() {
@@ -122,7 +125,7 @@ void stand_in() {
 void* run(void*) {
   ::pthread_setname_np(::pthread_self(), "mpi progress");
   is_this = true;
-  watches ? watch() : stand_in();
+  state.watches ? watch() : stand_in();
   return nullptr;
 }
 
@@ -138,30 +141,30 @@ bool may_watch() {
 }  // namespace
 
 Status start() {
-  if (running || engine()->sleeper == nullptr) return kOk;
+  if (state.running || engine()->sleeper == nullptr) return kOk;
   // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
-  stopping.store(false, std::memory_order_release);
-  watches = may_watch();
+  state.stopping.store(false, std::memory_order_release);
+  state.watches = may_watch();
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = ::pthread_create(&thread, nullptr, run, nullptr);
+  const int error = ::pthread_create(&state.thread, nullptr, run, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) {
     return fail(Errc::kOther,
                 "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",
                 std::strerror(error));
   }
-  running = true;
-  owner = ::getpid();
-  watching.store(watches, std::memory_order_relaxed);
+  state.running = true;
+  state.owner = ::getpid();
+  state.watching.store(state.watches, std::memory_order_relaxed);
   log::write(log::Level::kDecision, "progress thread: %s",
-             watches ? "watches while the program computes" : "sleeps until messages come");
-  if (watches && has_one_core()) {
+             state.watches ? "watches while the program computes" : "sleeps until messages come");
+  if (state.watches && has_one_core()) {
     log::write(
         log::Level::kNote,
         "HEADRACE_PROGRESS_THREAD=watch, but this process may use one core only, which the thread takes from the "
@@ -170,38 +173,38 @@ Status start() {
   return kOk;
 }
 
-bool is_watching() noexcept { return watching.load(std::memory_order_relaxed); }
+bool is_watching() noexcept { return state.watching.load(std::memory_order_relaxed); }
 
 bool take_round() noexcept {
-  const unsigned now = rounds.load(std::memory_order_relaxed);
-  const bool moved_on = rounds_taken.load(std::memory_order_relaxed) != now;
-  if (moved_on) rounds_taken.store(now, std::memory_order_relaxed);
-  missed.store(moved_on ? 0 : missed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  return moved_on && !asleep.load(std::memory_order_relaxed);
+  const unsigned now = state.rounds.load(std::memory_order_relaxed);
+  const bool moved_on = state.rounds_taken.load(std::memory_order_relaxed) != now;
+  if (moved_on) state.rounds_taken.store(now, std::memory_order_relaxed);
+  state.missed.store(moved_on ? 0 : state.missed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return moved_on && !state.asleep.load(std::memory_order_relaxed);
 }
 
-bool gets_no_turn() noexcept { return missed.load(std::memory_order_relaxed) > kMostMissed; }
+bool gets_no_turn() noexcept { return state.missed.load(std::memory_order_relaxed) > kMostMissed; }
 
 void count_round() noexcept {
-  if (is_this) rounds.store(rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (is_this) state.rounds.store(state.rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 void wake() noexcept {
-  if (!asleep.load(std::memory_order_relaxed)) [[likely]]
+  if (!state.asleep.load(std::memory_order_relaxed)) [[likely]]
     return;
-  woken.store(true, std::memory_order_relaxed);
+  state.woken.store(true, std::memory_order_relaxed);
   engine()->sleeper->wake();
 }
 
 void stop() noexcept {
-  if (!running || owner != ::getpid()) return;
-  running = false;
-  watching.store(false, std::memory_order_relaxed);
-  stopping.store(true, std::memory_order_release);
+  if (!state.running || state.owner != ::getpid()) return;
+  state.running = false;
+  state.watching.store(false, std::memory_order_relaxed);
+  state.stopping.store(true, std::memory_order_release);
   if (engine() != nullptr) engine()->sleeper->wake();
   // It may be waiting for the lock, to tell the end of a copy.
   const int depth = LibraryLock::suspend();
-  ::pthread_join(thread, nullptr);
+  ::pthread_join(state.thread, nullptr);
   LibraryLock::resume(depth);
 }
 

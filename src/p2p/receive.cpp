@@ -3,14 +3,11 @@
 #include <cstring>
 
 #include "base/short_copy.hpp"
-#include "mem/cuda/context.hpp"
 #include "p2p/attendance.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/freed_exports.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
-#include "p2p/shared_copy.hpp"
-#include "p2p/staged.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -108,26 +105,6 @@ void arrive_cancelled(Request& send) {
   complete(send, completion);
 }
 
-void arrive_cts(int from, std::uint64_t sender_cookie, const std::byte* payload) {
-  wire::Cts cts;
-  std::memcpy(&cts, payload, sizeof cts);
-  Request& send = request_of(sender_cookie);
-  shared_copy::withdraw(send);
-  static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
-  const auto way = static_cast<std::uint8_t>(cts.way);
-  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
-  peer.place = cts.place;
-  send.peer_cookie_ = cts.receiver_cookie;
-  send.total_ = cts.bytes;
-  send.offset_ = 0;
-  send.phase_ = Request::Phase::kMoving;
-  if ((way & wire::kPut) != 0 ? device_put::begin_send(from, send, payload + sizeof cts)
-                              : way != 0 && staged::begin_send(from, send, way))
-    return;
-  peer.streams.push_back(send);
-  mark_busy(peer);
-}
-
 }  // namespace
 
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity) {
@@ -158,41 +135,11 @@ void deliver_rts(int from, const transport::Header& header, const std::byte* pay
   arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
 }
 void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  arrive_cts(from, header.words[2], payload);
-}
-void deliver_data(int, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_data(request_of(header.words[1]), header.words[2], payload, bytes);
+  clear_to_send(from, request_of(header.words[2]), payload);
 }
 void deliver_done(int, const transport::Header& header, const std::byte*, std::size_t) {
-  shared_copy::released(request_of(header.words[2]));
+  release_send(request_of(header.words[2]));
 }
-void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  shared_copy::help(from, request_of(header.words[2]), payload);
-}
-void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  shared_copy::helped(from, request_of(header.words[2]), header.words[1], wire::way(header) != 0);
-}
-void deliver_ask(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  device_get::arrive_ask(from, request_of(header.words[2]));
-}
-void deliver_ready(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  device_get::arrive_ready(from, header.words[2]);
-}
-void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  staged::forget(from, header.words[2]);
-  mem::forget_peer_memory(from, header.words[2]);
-}
-void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  staged::arrive_piece(from, request_of(header.words[1]), header, payload, bytes);
-}
-void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
-  staged::arrive_chunk(header.words[1], wire::chunk_of(header));
-}
-void deliver_stored(int, const transport::Header& header, const std::byte*, std::size_t) {
-  Request& receive = request_of(header.words[1]);
-  account(receive, receive.total_, kOk);
-}
-void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
 void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
   arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
 }
@@ -200,25 +147,28 @@ void deliver_cancelled(int, const transport::Header& header, const std::byte*, s
   arrive_cancelled(request_of(header.words[2]));
 }
 
-constexpr struct {
-  Kind kind;
-  transport::Handler handler;
-} kHandlers[] = {
-    {Kind::kEager, deliver_eager},      {Kind::kEagerSync, deliver_eager_sync},
-    {Kind::kSyncAck, deliver_sync_ack}, {Kind::kRts, deliver_rts},
-    {Kind::kCts, deliver_cts},          {Kind::kData, deliver_data},
-    {Kind::kDone, deliver_done},        {Kind::kShare, deliver_share},
-    {Kind::kShared, deliver_shared},    {Kind::kAsk, deliver_ask},
-    {Kind::kReady, deliver_ready},      {Kind::kRevoke, deliver_revoke},
-    {Kind::kPiece, deliver_piece},      {Kind::kChunk, deliver_chunk},
-    {Kind::kStored, deliver_stored},    {Kind::kRefuse, deliver_refuse},
-    {Kind::kCancel, deliver_cancel},    {Kind::kCancelled, deliver_cancelled},
+// Those of no protocol, or of all.
+constexpr Arrival kArrivals[] = {
+    {Kind::kEager, deliver_eager},
+    {Kind::kEagerSync, deliver_eager_sync},
+    arrival<deliver_sync_ack>(Kind::kSyncAck),
+    {Kind::kRts, deliver_rts},
+    arrival<deliver_cts>(Kind::kCts),
+    arrival<deliver_done>(Kind::kDone),
+    arrival<deliver_cancel>(Kind::kCancel),
+    arrival<deliver_cancelled>(Kind::kCancelled),
 };
+
+void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
+  for (const Arrival& each : arrivals) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
+}
 
 }  // namespace
 
 void add_handlers(transport::Handlers& handlers) {
-  for (const auto& each : kHandlers) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
+  add(handlers, kArrivals);
+  add(handlers, freed_exports::arrivals());
+  for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
 void consume(Unexpected* message, Request& receive) {
@@ -234,15 +184,31 @@ void consume(Unexpected* message, Request& receive) {
 
 namespace {
 
+[[gnu::cold, gnu::noinline]] Status no_memory() {
+  return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+}
+
+// With a message that is here already, or because none will come.
+bool end_at_once(Matcher& queues, Request& receive) {
+  const Envelope wanted{receive.context_, receive.source_, receive.tag_};
+  if (Unexpected* message = queues.find(wanted)) {
+    queues.take(*message);
+    consume(message, receive);
+    return true;
+  }
+  const Status why = hopeless(wanted);
+  if (why.ok()) return false;
+  Completion completion;
+  completion.error = why;
+  complete(receive, completion);
+  return true;
+}
+
 // Posts it, or completes it from an unexpected message.
 inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
-  if (queues.unexpected_count() != 0) [[unlikely]] {
-    if (Unexpected* message = queues.find({receive.context_, receive.source_, receive.tag_})) {
-      queues.take(*message);
-      consume(message, receive);
-      return;
-    }
+  if (queues.look_first()) [[unlikely]] {
+    if (end_at_once(queues, receive)) return;
   }
   receive.phase_ = Request::Phase::kPosted;
   queues.post(receive);
@@ -256,7 +222,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   begin_receive(request);
   {
     const Attendance attendance(request);
-    wait_until([&] { return request.complete(); });
+    HR_TRY(wait_until([&] { return request.complete(); }));
   }
   *completion = request.completion_;
   if (request.fence_ != nullptr) [[unlikely]]
@@ -270,13 +236,15 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 
 void start_receive(Request& receive) { begin_receive(receive); }
 
-// The request is not from the arena: nobody else sees it, and it is complete when this returns.
+// The request of the engine, or one like it: the program does not see it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
   if (state.lone_receive_taken) [[unlikely]] {
-    Request request;
-    request.is_receive_ = true;
-    return receive_with(request, data, wanted, completion);
+    Request* const request = Arena<Request>::instance().create(true, wanted.context, wanted.source, wanted.tag, -1);
+    if (request == nullptr) return no_memory();
+    const Status status = receive_with(*request, data, wanted, completion);
+    release(request);
+    return status;
   }
   state.lone_receive_taken = true;
   Request& request = state.lone_receive;
@@ -287,10 +255,6 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 }
 
 namespace {
-
-[[gnu::cold, gnu::noinline]] Status no_memory() {
-  return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
-}
 
 // With what all of them have in common.
 inline Request* receive_of_one_run() {

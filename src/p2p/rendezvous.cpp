@@ -9,11 +9,21 @@
 #include "p2p/single_copy.hpp"
 
 namespace hr::p2p {
+
+extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
+extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
+extern const Rendezvous kDevicePut;   // one copy from pinned memory into the receiver's device memory
+extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
+extern const Rendezvous kSingleCopy;  // read the sender's memory
+extern const Rendezvous kStream;      // pieces through the transport
+
 namespace {
 
 constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kDevicePut, &kStaged, &kSingleCopy, &kStream};
 
 }  // namespace
+
+std::span<const Rendezvous* const> protocols() noexcept { return kProtocols; }
 
 Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                              std::size_t payload_bytes) {
@@ -60,6 +70,32 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
     cost[best] = kCannot;
   }
 }
+
+void clear_to_send(int from, Request& send, const std::byte* payload) {
+  wire::Cts cts;
+  std::memcpy(&cts, payload, sizeof cts);
+  for (const Rendezvous* each : kProtocols) {
+    if (each->withdraw != nullptr) each->withdraw(send);
+  }
+  static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
+  peer_of(from).place = cts.place;
+  send.peer_cookie_ = cts.receiver_cookie;
+  send.total_ = cts.bytes;
+  send.offset_ = 0;
+  send.phase_ = Request::Phase::kMoving;
+  for (const Rendezvous* each : kProtocols) {
+    if (each->cleared != nullptr && each->cleared(from, send, cts, payload + sizeof cts)) return;
+  }
+}
+
+void release_send(Request& send) {
+  for (const Rendezvous* each : kProtocols) {
+    if (each->released != nullptr && each->released(send)) return;
+  }
+  complete(send, Completion{});
+}
+
+Status begin_stream(const Announcement& announced, Request& receive) { return kStream.begin(announced, receive); }
 
 void account(Request& receive, std::size_t bytes, Status status) {
   if (!status.ok()) {

@@ -1,15 +1,22 @@
 // Rendezvous: how the data of an announced message gets into a receive's buffer.
 //
-// The receiver chooses. Every protocol is a file with a record {name, probe, begin} and a line in rendezvous.cpp's
-// list. A probe is pure: the modelled seconds for this announcement and this receive, or kCannot; the least cost
-// wins, ties by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything;
-// the next best is tried. Another error ends the message: begin() has told the sender nothing that makes it go on.
-// Threads: library lock.
+// The receiver chooses. Protocols are siblings: each is a file with one record, and a line in rendezvous.cpp's list,
+// and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
+// process and ends with the engine; whoever does these things goes through the list.
+//
+// A probe is pure: the modelled seconds for this announcement and this receive, or kCannot; the least cost wins, ties
+// by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; the next best
+// is tried. Another error ends the message: begin() has told the sender nothing that makes it go on.
+// Where the receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the list to take
+// the clear-to-send. Threads: library lock.
 #pragma once
 
 #include <limits>
+#include <span>
 
+#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {
@@ -42,26 +49,62 @@ inline constexpr double kPinnedBytesPerSecond = 50e9;
 inline constexpr auto kStagedInTurns = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
+// One kind of message that a protocol alone sends and takes.
+struct Arrival {
+  wire::Kind kind;
+  transport::Handler handler;
+};
+
+// What names a request: that of a lost process has ended.
+template <transport::Handler kDeliver>
+void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (!is_lost(from)) [[likely]]
+    kDeliver(from, header, payload, bytes);
+}
+template <transport::Handler kDeliver>
+constexpr Arrival arrival(wire::Kind kind) noexcept {
+  return {kind, deliver_of_the_living<kDeliver>};
+}
+
+// Null: there is nothing to be done.
 struct Rendezvous {
   const char* name;
   double (*probe)(const Announcement& announced, const Request& receive, const transport::Caps& caps);
   Status (*begin)(const Announcement& announced, Request& receive);
+  std::span<const Arrival> arrivals = {};
+  // Sender: the receiver has cleared this message, of which Request::peer_cookie_ and total_ are set; `tail` follows
+  // the wire::Cts. False: not this protocol's way, or it cannot.
+  bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
+  // Sender: the receiver needs the data no more, by this protocol's doing or not. True: this process still does.
+  bool (*released)(Request& send) = nullptr;
+  // Sender: another protocol is about to send what this one was to move.
+  void (*withdraw)(Request& send) = nullptr;
+  // That process has given up this memory, which it had exported.
+  void (*forget)(int proc, std::uint64_t memory) = nullptr;
+  // That process will say nothing any more (loss.hpp). What this process is copying goes on to its end.
+  void (*lose)(int proc) = nullptr;
+  // This process is copying the data of this request: it ends by the protocol and by nobody else.
+  bool (*holds)(const Request& request) = nullptr;
+  // Nothing is under way that finalize() would have to wait for.
+  bool (*idle)() = nullptr;
+  // Gives everything up; the engine ends.
+  void (*finalize)() = nullptr;
 };
 
-extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
-extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
-extern const Rendezvous kDevicePut;   // one copy from pinned memory into the receiver's device memory
-extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
-extern const Rendezvous kSingleCopy;  // read the sender's memory
-extern const Rendezvous kStream;      // pieces through the transport
+// In order of preference.
+std::span<const Rendezvous* const> protocols() noexcept;
 
 // Of a ready-to-send message; borrows the payload.
 Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                              std::size_t payload_bytes);
 // A matched announcement meets its receive.
 void begin_rendezvous(Request& receive, const Announcement& announced);
-// A piece of a stream has arrived.
-void arrive_data(Request& receive, std::size_t offset, const std::byte* payload, std::size_t bytes);
+// Sender: the receiver of a message has said how it is to go on.
+void clear_to_send(int from, Request& send, const std::byte* payload);
+// Sender: the receiver has fetched the data itself, or does not want it.
+void release_send(Request& send);
+// The protocol that can always, for one whose own way has failed: pieces through the transport.
+Status begin_stream(const Announcement& announced, Request& receive);
 // So many bytes of an announced message are where they belong, or have failed with this status; the first failure is
 // what the receive reports. It ends when all are accounted for.
 void account(Request& receive, std::size_t bytes, Status status);

@@ -23,8 +23,7 @@ Request* completed_request(const Completion& completion) {
 
 Status wait(Request& request) {
   const Attendance attendance(request);
-  wait_until([&] { return request.complete() || !request.active(); });
-  return kOk;
+  return wait_until([&] { return request.complete() || !request.active(); });
 }
 
 Status wait_all(Request** requests, int count) {
@@ -60,7 +59,7 @@ Status cancel(Request& request) {
     // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.
     send_answer(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
     // Both sides are here: programs that send to themselves ask right after the call whether it was cancelled.
-    const Peer& peer = engine()->peers[static_cast<std::size_t>(request.proc_)];
+    const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {
     }
   }

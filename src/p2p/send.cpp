@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
-#include "boot/boot.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 
@@ -20,17 +20,18 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
-// A send to this process itself that one device can do: it need not go through the host, whatever its size.
-bool stays_on_device(const Peer& peer, const layout::View& data) {
-  return peer.caps.same_address_space && data.where.is_device() && data.packed != 0;
-}
-
-// Device data that the receiver can fetch itself is announced whatever its size, and so is the first device data that
-// it cannot fetch: an announcement says on which device it is. Other such data goes through the host, unless kernels
-// that wait on the devices will stage it there.
-bool goes_eagerly(const Peer& peer, const layout::View& data) {
+// Whether the data travels with its envelope. The one place that decides it; send_plain() asks the same of host data,
+// by Peer::plain_below.
+//
+// Host data does up to the peer's limit. Device data goes through the host then, which pays while it is short, or where
+// the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
+// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. A device
+// that can do both ends of a message to this process itself does.
+bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
-  if (data.where.is_host() || data.packed <= knobs().cuda_eager_bytes) return true;
+  if (data.where.is_host()) return true;
+  if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
+  if (data.packed <= knobs().cuda_eager_bytes) return true;
   return !device_get::serves(peer, data) && peer.has_our_place && !staged::attended(peer, data);
 }
 
@@ -104,11 +105,13 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
 
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
-  const bool small = goes_eagerly(peer, send.view_) && !stays_on_device(peer, send.view_);
-  const Status status = !small              ? offer_rendezvous(peer, send)
-                        : send.synchronous_ ? offer_eager_sync(peer, send)
-                                            : offer_eager(peer, send.view_, envelope_of(send));
+  const bool small = eagerly(peer, send.view_);
+  Status status = !small              ? offer_rendezvous(peer, send)
+                  : send.synchronous_ ? offer_eager_sync(peer, send)
+                                      : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
+  if (peer.lost) [[unlikely]]
+    status = lost_error(peer.proc);
   send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || (small && !send.synchronous_)) {
     Completion completion;
@@ -132,31 +135,43 @@ void start_send(Peer& peer, Request& send) {
 
 bool flush(Peer& peer) {
   bool moved = false;
-  while (!peer.answers.empty()) {
+  while (!peer.lost && !peer.answers.empty()) {
     const Answer& answer = peer.answers.front();
-    if (!peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes).ok()) return moved;
-    peer.answers.pop_front();
+    const Status status = peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes);
+    if (status.is_again()) return moved;
+    if (!status.ok()) lose(peer.proc, status);
+    if (status.ok()) peer.answers.pop_front();
     moved = true;
   }
-  while (Request* send = peer.queued.front()) {
-    // Out of the queue first: completing it may destroy it.
-    peer.queued.remove(*send);
+  while (!peer.lost) {
+    Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
+    if (send == nullptr) break;
     if (offer(peer, *send).is_again()) {
       peer.queued.push_front(*send);
       return moved;
     }
     moved = true;
   }
-  return push_stream(peer) || moved;
+  if (!peer.lost) moved |= push_stream(peer);
+  if (!peer.lost) return moved;
+  end_lost(peer);
+  return true;
 }
 
 void send_answer(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
   // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    boot::abort(1, "cannot answer rank " + std::to_string(proc) + ": " + take_detail());
+    // Who answers a lost process may have been waiting for it until now.
+    is_lost(proc) ? mark_busy(peer_of(proc)) : lose(proc, status);
+    static_cast<void>(take_detail());
+    return;
   }
-  if (peer->answers.empty() && peer->transport->send(proc, header, payload, bytes).ok()) return;
+  if (peer->answers.empty()) {
+    const Status status = peer->transport->send(proc, header, payload, bytes);
+    if (status.ok()) return;
+    if (!status.is_again()) return lose(proc, status);
+  }
   Answer& answer = peer->answers.emplace_back();
   answer.header = header;
   answer.bytes = bytes;
@@ -165,7 +180,7 @@ void send_answer(int proc, const transport::Header& header, const void* payload,
 }
 
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  Peer& peer = peer_of(to_proc);
   if (bytes >= peer.plain_below || !peer.queued.empty()) [[unlikely]]
     return Status::again();
   return peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "p2p/claims.hpp"
@@ -29,10 +30,14 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
   return first < words.size() ? first : kWords;
 }
 
-Peer& peer_of(const Request& request) { return engine()->peers[static_cast<std::size_t>(request.proc_)]; }
+using p2p::peer_of;
+Peer& peer_of(const Request& request) { return peer_of(request.proc_); }
 
 // Less is copied with the lock: who waits for it waits no longer than for a round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
+
+class Batch;
+std::vector<const Batch*> rounds;  // under way
 
 // One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
 // them wait long. Owner: the round that makes them. Threads: move() needs no lock.
@@ -58,7 +63,11 @@ class Batch {
                            Claims(words[each->word_].value, each->generation_, each->total_)};
     }
     claim();
+    rounds.push_back(this);
   }
+  ~Batch() { std::erase(rounds, this); }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
 
   // Those of which the other side has claimed everything. They end without this one, as soon as others get in.
   template <class Forget>
@@ -154,7 +163,7 @@ void stream_instead(Request& receive) {
   Announcement announced;
   announced.from_proc = receive.proc_;
   announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(kStream.begin(announced, receive));  // which sends a message, no more
+  static_cast<void>(begin_stream(announced, receive));  // which sends a message, no more
 }
 
 // So many bytes are dealt with, by whoever claimed them.
@@ -242,7 +251,7 @@ void advance() {
 }
 
 void help(int from, Request& send, const std::byte* payload) {
-  if (!engine()->peers[static_cast<std::size_t>(from)].writable) return;
+  if (!peer_of(from).writable) return;
   wire::Share share;
   std::memcpy(&share, payload, sizeof share);
   send.peer_cookie_ = share.receiver_cookie;
@@ -255,7 +264,7 @@ void help(int from, Request& send, const std::byte* payload) {
 }
 
 void helped(int from, Request& receive, std::size_t bytes, bool failed) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(from)];
+  Peer& peer = peer_of(from);
   const bool waits = receive.link_.linked();
   if (waits && bytes == receive.total_) {
     List::remove(receive);
@@ -274,14 +283,34 @@ void withdraw(Request& send) {
   if (send.link_.linked()) List::remove(send);
 }
 
-void released(Request& send) {
+void lose(int proc) {
+  for (List* list : {&engine()->to_read, &engine()->to_write}) {
+    for (Request* each = list->front(); each != nullptr;) {
+      Request* const next = list->next(*each);
+      if (each->proc_ == proc) {
+        List::remove(*each);
+        if (each->is_receive_) give_back_word(*each);
+      }
+      each = next;
+    }
+  }
+}
+
+bool holds(const Request& request) noexcept {
+  return std::any_of(rounds.begin(), rounds.end(), [&](const Batch* round) {
+    const auto copies = round->copies();
+    return std::any_of(copies.begin(), copies.end(), [&](const Batch::Copy& each) { return each.request == &request; });
+  });
+}
+
+bool released(Request& send) {
   if (send.writing_ != Request::Writing::kNot) {
     send.writing_ = Request::Writing::kReleased;
-    return;
+    return true;
   }
-  if (std::exchange(send.read_again_, false)) return;
+  if (std::exchange(send.read_again_, false)) return true;
   withdraw(send);
-  complete(send, Completion{});
+  return false;
 }
 
 }  // namespace hr::p2p::shared_copy

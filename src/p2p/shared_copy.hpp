@@ -44,9 +44,14 @@ void advance();
 void help(int from, Request& send, const std::byte* payload);
 // Receiver: kShared has come; the sender has written what it claimed, so many bytes, or could not.
 void helped(int from, Request& receive, std::size_t bytes, bool failed);
-// Sender: kDone has come.
-void released(Request& send);
+// Sender: kDone has come. True: the send goes on.
+bool released(Request& send);
 // Sender: kCts has come in place of kDone.
 void withdraw(Request& send);
+
+// That process does nothing any more (loss.hpp): nothing is copied with it from now on.
+void lose(int proc);
+// A round that is copying its data has let others in.
+[[nodiscard]] bool holds(const Request& request) noexcept;
 
 }  // namespace hr::p2p::shared_copy

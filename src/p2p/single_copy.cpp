@@ -149,6 +149,15 @@ Status begin(const Announcement& announced, Request& receive) {
   return status;
 }
 
+void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  shared_copy::help(from, *reinterpret_cast<Request*>(header.words[2]), payload);
+}
+void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  shared_copy::helped(from, *reinterpret_cast<Request*>(header.words[2]), header.words[1], wire::way(header) != 0);
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_share>(wire::Kind::kShare),
+                                 arrival<deliver_shared>(wire::Kind::kShared)};
+
 }  // namespace
 
 double saved_by_stream(const Cost& read, const Cost& stream) noexcept {
@@ -178,6 +187,14 @@ void ends(Request& receive) {
 
 }  // namespace single_copy
 
-const Rendezvous kSingleCopy{"single_copy", single_copy::probe, single_copy::begin};
+extern const Rendezvous kSingleCopy;
+const Rendezvous kSingleCopy{.name = "single_copy",
+                             .probe = single_copy::probe,
+                             .begin = single_copy::begin,
+                             .arrivals = single_copy::kArrivals,
+                             .released = shared_copy::released,
+                             .withdraw = shared_copy::withdraw,
+                             .lose = shared_copy::lose,
+                             .holds = shared_copy::holds};
 
 }  // namespace hr::p2p

@@ -15,13 +15,16 @@ namespace hr::p2p {
 namespace staged {
 namespace {
 
-PolledWait polled;
+struct State final : FileState {
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
 
 bool advance(void*) {
   bool moved = advance_sends();
   moved |= advance_receives();
   const bool under_way = sending() || receiving();
-  polled.hold(under_way);
+  state().polled.hold(under_way);
   if (!under_way) remove_hook(&advance, nullptr);
   return moved;
 }
@@ -76,10 +79,7 @@ Status begin(const Announcement& announced, Request& receive) {
   if (by_device.receiver) way |= wire::kToDevice;
   if (by_device.sender && by_device.receiver && device_chunks(announced, receive.view_)) {
     way |= wire::kDeviceChunks;
-  } else if (engine()
-                 ->peers[static_cast<std::size_t>(announced.from_proc)]
-                 .transport->staging(announced.from_proc)
-                 .empty()) {
+  } else if (peer_of(announced.from_proc).transport->staging(announced.from_proc).empty()) {
     return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
   }
   const bool pinned = by_device.receiver && (way & wire::kDeviceChunks) == 0;
@@ -94,6 +94,29 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
+bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
+
+bool holds(const Request& request) noexcept { return holds_send(request) || holds_receive(request); }
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  release_chunks();
+  release_mappings();
+}
+
+bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
+  return (cts.way & wire::kStaged) != 0 && begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
+}
+
+void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_piece(from, *reinterpret_cast<Request*>(header.words[1]), header, payload, bytes);
+}
+void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
+  arrive_chunk(header.words[1], wire::chunk_of(header));
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_piece>(wire::Kind::kPiece),
+                                 arrival<deliver_chunk>(wire::Kind::kChunk)};
+
 }  // namespace
 
 std::uint64_t flags_of(const layout::View& data) {
@@ -103,19 +126,21 @@ std::uint64_t flags_of(const layout::View& data) {
 
 void watch() {
   add_hook(&advance, nullptr);
-  polled.hold(sending() || receiving());
-}
-
-bool idle() noexcept { return !sending() && !receiving() && !chunks_away(); }
-
-void finalize() {
-  remove_hook(&advance, nullptr);
-  release_chunks();
-  release_mappings();
+  state().polled.hold(sending() || receiving());
 }
 
 }  // namespace staged
 
-const Rendezvous kStaged{"staged", staged::probe, staged::begin};
+extern const Rendezvous kStaged;
+const Rendezvous kStaged{.name = "staged",
+                         .probe = staged::probe,
+                         .begin = staged::begin,
+                         .arrivals = staged::kArrivals,
+                         .cleared = staged::cleared,
+                         .forget = staged::forget,
+                         .lose = staged::lose_receiver,
+                         .holds = staged::holds,
+                         .idle = staged::idle,
+                         .finalize = staged::finalize};
 
 }  // namespace hr::p2p

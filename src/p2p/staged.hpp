@@ -27,11 +27,6 @@ namespace hr::p2p::staged {
 std::uint64_t flags_of(const layout::View& data);
 // Has the hook poll from now on.
 void watch();
-// Nothing is under way, and every chunk is back.
-[[nodiscard]] bool idle() noexcept;
-// Gives the staging memory up; idle.
-void finalize();
-
 // --- staged_send.cpp ---
 
 // Kernels that wait on the devices (p2p/attendance.hpp) may stage this short device data, which takes less time than
@@ -44,6 +39,10 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 void arrive_chunk(std::uint64_t memory, std::uint32_t chunk);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
+[[nodiscard]] bool holds_send(const Request& send) noexcept;
+// That process will say nothing any more (loss.hpp): the chunks it has are free, and sends to it end once no copy is
+// under way.
+void lose_receiver(int proc);
 // A chunk is at another process.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
@@ -55,9 +54,10 @@ bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Exp
 void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
                   std::size_t bytes);
 // The memory is gone.
-void forget(int from_proc, std::uint64_t memory) noexcept;
+void forget(int from_proc, std::uint64_t memory);
 bool advance_receives();
 [[nodiscard]] bool receiving() noexcept;
+[[nodiscard]] bool holds_receive(const Request& receive) noexcept;
 void release_mappings();
 
 }  // namespace hr::p2p::staged

@@ -37,6 +37,7 @@ Status Chunks::allocate(const mem::Location& like) {
 void Chunks::cut(std::size_t chunk_bytes, std::size_t count) {
   chunk_bytes_ = chunk_bytes;
   count_ = count;
+  holders_.assign(count, -1);
   for (std::size_t chunk = count; chunk-- > 0;) free_.push_back(static_cast<std::uint32_t>(chunk));
 }
 
@@ -58,7 +59,14 @@ bool Chunks::take(std::uint32_t* chunk) {
 
 void Chunks::give(std::uint32_t chunk) {
   free_.push_back(chunk);
+  holders_[chunk] = -1;
   moved_at_ = now_seconds();
+}
+
+void Chunks::take_from(int proc) {
+  for (std::uint32_t chunk = 0; chunk < count_; ++chunk) {
+    if (holders_[chunk] == proc) give(chunk);
+  }
 }
 
 }  // namespace hr::p2p::staged

@@ -46,6 +46,9 @@ class Chunks {
   // False: none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
+  // It is with that process, until it comes back or the process is lost.
+  void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
+  void take_from(int proc);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
   // When the last one was taken, or one came back.
   [[nodiscard]] double moved_at() const noexcept { return moved_at_; }
@@ -59,6 +62,7 @@ class Chunks {
   std::size_t chunk_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> free_;
+  std::vector<int> holders_;  // by chunk; -1: this process
   double moved_at_ = 0;
 };
 

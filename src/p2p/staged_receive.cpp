@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <memory>
+#include <map>
 #include <vector>
 
 #include "base/log.hpp"
@@ -33,26 +33,23 @@ struct Sender {
   std::vector<mem::cuda::Export> chunks;  // its device memory
 };
 
-std::vector<std::unique_ptr<Sender>> senders;  // by process
-std::size_t under_way = 0;                     // arrivals
+struct State final : FileState {
+  std::map<int, Sender> senders;  // by process
+  std::size_t under_way = 0;      // arrivals
+  bool noted = false;             // that shared memory is not pinned
+};
+State& state() { return own<State>(); }
 
-Sender& sender_of(int proc) {
-  const auto index = static_cast<std::size_t>(proc);
-  if (index >= senders.size()) senders.resize(engine()->peers.size());
-  if (senders[index] == nullptr) senders[index] = std::make_unique<Sender>();
-  return *senders[index];
-}
+Sender& sender_of(int proc) { return state().senders[proc]; }
 
-std::span<std::byte> shared_memory(int from_proc) {
-  return engine()->peers[static_cast<std::size_t>(from_proc)].transport->staging(from_proc);
-}
+std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).transport->staging(from_proc); }
 
 // The sender's shared memory, for the device of this view.
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
   if (sender.pin_refused) return false;
   if (layout::cuda::pin(data, memory, &sender.pinned).ok()) return true;
-  static bool noted = false;
-  log::note_once(noted, "messages to device memory are not staged through pinned memory: %s", take_detail().c_str());
+  log::note_once(state().noted, "messages to device memory are not staged through pinned memory: %s",
+                 take_detail().c_str());
   sender.pin_refused = true;
   return false;
 }
@@ -130,31 +127,31 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
     give_back(from_proc, chunk, piece.memory);
     return account(receive, piece.bytes, status);
   }
-  ++under_way;
+  ++state().under_way;
   watch();
 }
 
-void forget(int from_proc, std::uint64_t memory) noexcept {
-  const auto index = static_cast<std::size_t>(from_proc);
-  if (index >= senders.size() || senders[index] == nullptr) return;
-  std::erase_if(senders[index]->chunks, [&](const auto& each) { return each.id == memory; });
+void forget(int from_proc, std::uint64_t memory) {
+  const auto found = state().senders.find(from_proc);
+  if (found == state().senders.end()) return;
+  std::erase_if(found->second.chunks, [&](const auto& each) { return each.id == memory; });
 }
 
 bool advance_receives() {
   bool moved = false;
-  for (std::size_t proc = 0; proc < senders.size() && under_way != 0; ++proc) {
-    if (senders[proc] == nullptr) continue;
-    std::deque<Arrival>& arrivals = senders[proc]->arrivals;
+  for (auto& [proc, sender] : state().senders) {
+    if (state().under_way == 0) break;
+    std::deque<Arrival>& arrivals = sender.arrivals;
     while (!arrivals.empty()) {
       Arrival& arrival = arrivals.front();
       bool done = false;
       const Status status = arrival.copy.poll(&done);
       if (!done) break;
       moved = true;
-      --under_way;
+      --state().under_way;
       Request& receive = *arrival.receive;
       const wire::Piece piece = arrival.piece;
-      give_back(static_cast<int>(proc), arrival.chunk, piece.memory);
+      give_back(proc, arrival.chunk, piece.memory);
       arrivals.pop_front();
       account(receive, piece.bytes, status);
     }
@@ -162,8 +159,15 @@ bool advance_receives() {
   return moved;
 }
 
-bool receiving() noexcept { return under_way != 0; }
+bool holds_receive(const Request& receive) noexcept {
+  return std::any_of(state().senders.begin(), state().senders.end(), [&](const auto& each) {
+    const auto& arrivals = each.second.arrivals;
+    return std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& one) { return one.receive == &receive; });
+  });
+}
 
-void release_mappings() { senders.clear(); }
+bool receiving() noexcept { return state().under_way != 0; }
+
+void release_mappings() { state().senders.clear(); }
 
 }  // namespace hr::p2p::staged

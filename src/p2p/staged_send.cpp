@@ -10,6 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
 
@@ -40,45 +41,50 @@ struct Outgoing {
   std::string failure_text;
 };
 
-std::vector<std::unique_ptr<Outgoing>> outgoing;
-std::size_t turn = 0;  // whose message is the first to get a chunk
-
-std::unique_ptr<Chunks> shared;
-std::vector<std::unique_ptr<Chunks>> on_devices;  // one a context
+struct State final : FileState {
+  std::vector<std::unique_ptr<Outgoing>> outgoing;
+  std::size_t turn = 0;  // whose message is the first to get a chunk
+  std::unique_ptr<Chunks> shared;
+  std::vector<std::unique_ptr<Chunks>> on_devices;  // one a context
+  bool no_device_chunks = false;                    // noted, and not tried again
+  bool not_pinned = false;                          // noted
+};
+State& state() { return own<State>(); }
 
 Chunks* shared_chunks(const Peer& peer) {
-  if (shared == nullptr) {
+  if (state().shared == nullptr) {
     const std::span<std::byte> memory = peer.transport->staging(engine()->rank);
     if (memory.empty()) return nullptr;
-    shared = std::make_unique<Chunks>(memory);
+    state().shared = std::make_unique<Chunks>(memory);
   }
-  return shared.get();
+  return state().shared.get();
 }
 
 Chunks* device_chunks(const mem::Location& where) {
-  static bool noted = false;  // and not tried again
-  for (const auto& each : on_devices) {
+  for (const auto& each : state().on_devices) {
     if (each->device().serves(where)) return each.get();
   }
-  if (noted) return nullptr;
+  if (state().no_device_chunks) return nullptr;
   auto made = std::make_unique<Chunks>();
   if (!made->allocate(where).ok()) {
-    log::note_once(noted, "messages from pool, VMM and managed memory are staged through the host: %s",
-                   take_detail().c_str());
+    log::note_once(state().no_device_chunks,
+                   "messages from pool, VMM and managed memory are staged through the host: %s", take_detail().c_str());
     return nullptr;
   }
-  on_devices.push_back(std::move(made));
-  return on_devices.back().get();
+  state().on_devices.push_back(std::move(made));
+  return state().on_devices.back().get();
 }
 
 Chunks* with_id(std::uint64_t memory) {
-  if (memory == 0) return shared.get();
-  const auto found =
-      std::find_if(on_devices.begin(), on_devices.end(), [&](const auto& each) { return each->id() == memory; });
-  return found == on_devices.end() ? nullptr : found->get();
+  if (memory == 0) return state().shared.get();
+  const auto found = std::find_if(state().on_devices.begin(), state().on_devices.end(),
+                                  [&](const auto& each) { return each->id() == memory; });
+  return found == state().on_devices.end() ? nullptr : found->get();
 }
 
 void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes, bool rows) {
+  if (is_lost(message.proc)) return message.chunks->give(chunk);
+  message.chunks->lend(chunk, message.proc);
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
   const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
   send_answer(message.proc, wire::piece(way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
@@ -164,7 +170,7 @@ bool bypass(Outgoing& message) {
   if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;
   if (now_seconds() - message.chunks->moved_at() < kStarvedSeconds) return false;
   const std::size_t before = send.offset_;
-  const Status status = push_piece(engine()->peers[static_cast<std::size_t>(message.proc)], send);
+  const Status status = push_piece(peer_of(message.proc), send);
   if (status.is_again()) return false;
   note(message, status);
   message.told += send.offset_ - before;
@@ -210,13 +216,13 @@ bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export*
 }
 
 bool begin_send(int to_proc, Request& send, std::uint8_t way) {
-  Peer& peer = engine()->peers[static_cast<std::size_t>(to_proc)];
+  Peer& peer = peer_of(to_proc);
   Chunks* const chunks = (way & wire::kDeviceChunks) != 0 ? device_chunks(send.view_.where) : shared_chunks(peer);
   if (chunks == nullptr) return false;
   if ((way & wire::kDeviceChunks) == 0 && (way & wire::kFromDevice) != 0) {
-    static bool noted = false;
     if (!chunks->pin(send.view_).ok()) {
-      log::note_once(noted, "device memory is not staged through pinned memory: %s", take_detail().c_str());
+      log::note_once(state().not_pinned, "device memory is not staged through pinned memory: %s",
+                     take_detail().c_str());
       return false;
     }
   }
@@ -227,8 +233,8 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way) {
   message->chunks = chunks;
   constexpr std::uint8_t kEngines = wire::kFromDevice | wire::kToDevice;
   message->piece = chunks->piece_bytes(send.total_, (way & kEngines) != kEngines);
-  outgoing.push_back(std::move(message));
-  start_part(*outgoing.back());
+  state().outgoing.push_back(std::move(message));
+  start_part(*state().outgoing.back());
   watch();
   return true;
 }
@@ -239,36 +245,50 @@ void arrive_chunk(std::uint64_t memory, std::uint32_t chunk) {
 
 bool advance_sends() {
   bool moved = false;
-  const std::size_t count = outgoing.size();
-  ++turn;
+  const std::size_t count = state().outgoing.size();
+  ++state().turn;
   for (std::size_t i = 0; i < count; ++i) {
-    Outgoing& message = *outgoing[(turn + i) % count];
+    Outgoing& message = *state().outgoing[(state().turn + i) % count];
     moved |= poll_parts(message);
     moved |= start_part(message) || bypass(message);
   }
-  for (std::size_t i = 0; i < outgoing.size();) {
-    if (!ended(*outgoing[i])) {
+  for (std::size_t i = 0; i < state().outgoing.size();) {
+    if (!ended(*state().outgoing[i])) {
       ++i;
       continue;
     }
     moved = true;
-    const std::unique_ptr<Outgoing> message = std::move(outgoing[i]);
-    outgoing.erase(outgoing.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::unique_ptr<Outgoing> message = std::move(state().outgoing[i]);
+    state().outgoing.erase(state().outgoing.begin() + static_cast<std::ptrdiff_t>(i));
     end(*message);
   }
   return moved;
 }
 
-bool sending() noexcept { return !outgoing.empty(); }
+bool sending() noexcept { return !state().outgoing.empty(); }
+
+bool holds_send(const Request& send) noexcept {
+  return std::any_of(state().outgoing.begin(), state().outgoing.end(),
+                     [&](const auto& each) { return each->send == &send; });
+}
+
+void lose_receiver(int proc) {
+  for (const auto& each : state().outgoing) {
+    if (each->proc == proc) note(*each, lost_error(proc));
+  }
+  if (state().shared != nullptr) state().shared->take_from(proc);
+  for (const auto& each : state().on_devices) each->take_from(proc);
+}
 
 bool chunks_away() noexcept {
-  return (shared != nullptr && !shared->all_free()) ||
-         std::any_of(on_devices.begin(), on_devices.end(), [](const auto& each) { return !each->all_free(); });
+  return (state().shared != nullptr && !state().shared->all_free()) ||
+         std::any_of(state().on_devices.begin(), state().on_devices.end(),
+                     [](const auto& each) { return !each->all_free(); });
 }
 
 void release_chunks() {
-  shared.reset();
-  on_devices.clear();
+  state().shared.reset();
+  state().on_devices.clear();
 }
 
 }  // namespace hr::p2p::staged

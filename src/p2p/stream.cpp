@@ -32,9 +32,31 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
+void deliver_data(int, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  Request& receive = *reinterpret_cast<Request*>(header.words[1]);
+  const std::size_t offset = header.words[2];
+  Status status = kOk;
+  if (receive.view_.plain_host()) {
+    std::memcpy(receive.view_.data() + offset, payload, bytes);
+  } else {
+    status = layout::unpack(receive.view_, offset, bytes, payload);
+  }
+  account(receive, bytes, status);
+}
+
+constexpr Arrival kArrivals[] = {arrival<deliver_data>(wire::Kind::kData)};
+
+bool cleared(int from, Request& send, const wire::Cts& /*cts*/, const std::byte* /*tail*/) {
+  Peer& peer = peer_of(from);
+  peer.streams.push_back(send);
+  mark_busy(peer);
+  return true;
+}
+
 }  // namespace
 
-const Rendezvous kStream{"stream", probe, begin};
+extern const Rendezvous kStream;
+const Rendezvous kStream{.name = "stream", .probe = probe, .begin = begin, .arrivals = kArrivals, .cleared = cleared};
 
 Status push_piece(Peer& peer, Request& send) {
   // Short messages in pieces, too: the receiver copies one while the sender copies the next.
@@ -81,16 +103,6 @@ bool push_stream(Peer& peer) {
     complete(*send, completion);
   }
   return moved;
-}
-
-void arrive_data(Request& receive, std::size_t offset, const std::byte* payload, std::size_t bytes) {
-  Status status = kOk;
-  if (receive.view_.plain_host()) {
-    std::memcpy(receive.view_.data() + offset, payload, bytes);
-  } else {
-    status = layout::unpack(receive.view_, offset, bytes, payload);
-  }
-  account(receive, bytes, status);
 }
 
 }  // namespace hr::p2p

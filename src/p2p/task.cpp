@@ -3,6 +3,8 @@
 #include <array>
 #include <new>
 
+#include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -69,6 +71,15 @@ void abandon(Request** requests, int count) noexcept {
 
 }  // namespace detail
 
+Status Task::Promise::hopeless_because() const {
+  return when.context == When::kNoContext ? kOk : p2p::hopeless(when.context);
+}
+
+bool Task::Promise::is_hopeless() noexcept {
+  hopeless = !hopeless_because().ok();
+  return hopeless;
+}
+
 bool Task::advance(bool* resumed) {
   if (done()) return true;
   for (;;) {
@@ -92,7 +103,7 @@ bool Task::advance(bool* resumed) {
 
 Status run_blocking(Task task) {
   if (!task.done()) {
-    wait_until([&task] { return task.advance(); });
+    HR_TRY(wait_until([&task] { return task.advance(); }));
   }
   return task.result();
 }
@@ -133,10 +144,15 @@ class TaskState final : public RequestState {
 
 using TaskStates = IntrusiveList<TaskState, &TaskState::link_>;
 
-TaskStates& active_tasks() {
-  static TaskStates tasks;
-  return tasks;
-}
+struct ActiveTasks final : FileState {
+  ~ActiveTasks() override {
+    while (tasks.pop_front() != nullptr) {
+    }
+  }
+  TaskStates tasks;
+  bool advancing = false;
+};
+TaskStates& active_tasks() { return own<ActiveTasks>().tasks; }
 
 void TaskState::launch(Task task) {
   task_ = std::move(task);
@@ -178,9 +194,9 @@ Status TaskState::start(Request& request) {
 // A task may itself make progress (isend() does), so that this hook is entered again from below; the tasks then
 // wait for the outer round.
 bool advance_tasks(void*) {
-  static bool entered = false;
-  if (entered) return false;
-  entered = true;
+  bool& advancing = own<ActiveTasks>().advancing;
+  if (advancing) return false;
+  advancing = true;
   bool moved = false;
   TaskStates& tasks = active_tasks();
   for (TaskState* state = tasks.front(); state != nullptr;) {
@@ -188,7 +204,7 @@ bool advance_tasks(void*) {
     moved |= state->advance();
     state = following;
   }
-  entered = false;
+  advancing = false;
   if (tasks.empty()) remove_hook(&advance_tasks, nullptr);
   return moved;
 }

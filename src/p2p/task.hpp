@@ -14,7 +14,7 @@
 // a When and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
 //
 // What else a task may wait for (memory that another process writes, a device) is a predicate: `When flag{&is_set,
-// &it}; co_await flag;`. The engine then polls and does not sleep.
+// &it, context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
 // Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
 // HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
@@ -54,10 +54,13 @@ struct Until {
 };
 
 // What co_await takes to wait for a condition that no request stands for. Called in every round of progress until it
-// holds; must be cheap and have no other effect. `argument` outlives the wait.
+// holds; must be cheap and have no other effect. `argument` outlives the wait. Resuming gives kOk, or why it will not
+// hold any more: a process of the context was lost, or the context has ended (loss.hpp).
 struct When {
+  static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
   void* argument;
+  std::uint32_t context = kNoContext;  // whose processes it depends on
 };
 
 class [[nodiscard]] Task {
@@ -94,8 +97,9 @@ struct Task::Promise {
   Promise* child = nullptr;      // awaited task; the innermost one is what waits for requests
   Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
   int pending = 0;
-  When when{};          // awaited condition
-  bool polled = false;  // suspended for `when`: counted by progress.hpp
+  When when{};            // awaited condition
+  bool polled = false;    // suspended for `when`: counted by progress.hpp
+  bool hopeless = false;  // `when` will not hold any more
 
   ~Promise() { set_polled(false); }
   void set_polled(bool value) noexcept {
@@ -105,10 +109,14 @@ struct Task::Promise {
 
   // True when what this frame itself waits for is complete.
   [[nodiscard]] bool ready() noexcept {
-    if (when.holds != nullptr) return when.holds(when.argument);
+    if (when.holds != nullptr) return when.holds(when.argument) || (any_endings() && is_hopeless());
     while (pending > 0 && (requests[pending - 1] == nullptr || requests[pending - 1]->complete())) --pending;
     return pending == 0;
   }
+
+  // kOk, or why the awaited condition will not hold any more.
+  [[nodiscard]] Status hopeless_because() const;
+  [[nodiscard]] bool is_hopeless() noexcept;
 
   struct UntilAwaiter {
     Promise* promise;
@@ -128,9 +136,11 @@ struct Task::Promise {
     Promise* promise;
     [[nodiscard]] bool await_ready() const noexcept { return promise->when.holds(promise->when.argument); }
     void await_suspend(std::coroutine_handle<>) const noexcept { promise->set_polled(true); }
-    void await_resume() const noexcept {
+    [[nodiscard]] Status await_resume() const {
       promise->set_polled(false);
+      const Status status = std::exchange(promise->hopeless, false) ? promise->hopeless_because() : kOk;
       promise->when = {};
+      return status;
     }
   };
 

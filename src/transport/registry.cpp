@@ -2,18 +2,11 @@
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "transport/self/self.hpp"
-#include "transport/shm/shm.hpp"
+#include "transport/record_list.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport {
 namespace {
-
-// The transports, most preferred first. A new one is a folder with a record and a line here.
-constexpr const Record* kRecords[] = {
-    &self::kRecord,
-    &shm::kRecord,
-};
 
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
@@ -33,7 +26,7 @@ Status init(const Job& job, Upcalls& upcalls) {
   for (Handler& handler : upcalls.handlers) {
     if (handler == nullptr) handler = refuse;
   }
-  for (const Record* record : kRecords) {
+  for (const Record* record : record_list()) {
     std::unique_ptr<Transport> made;
     HR_TRY(record->create(job, upcalls, &made));
     if (made == nullptr) continue;

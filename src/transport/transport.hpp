@@ -75,7 +75,8 @@ using Handlers = std::array<Handler, kKinds>;
 // What upper layers hand down before init(). It stays where it is until finalize().
 struct Upcalls {
   Handlers handlers{};  // none null once init() has returned
-  // The path to that process failed, which `why` and the recorded detail tell: once a process and transport.
+  // The path to that process failed, which `why` and the recorded detail tell: once a process and transport, from
+  // within any call of it. Nothing is sent to that process afterwards but what answers an error.
   void (*lost)(int proc, Status why) = nullptr;
 };
 

@@ -58,8 +58,8 @@ class Flush final : public p2p::TaskResources {
 
 p2p::Task wait_for(Flush* flush) {
   p2p::When over{&Flush::over, flush};
-  co_await over;
-  co_return kOk;
+  const Status status = co_await over;
+  co_return status;
 }
 
 Status start(std::unique_ptr<Flush> flush, p2p::Request*& request) {

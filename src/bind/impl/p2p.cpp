@@ -21,13 +21,23 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
+// The same as send_at_once() in programs that use CUDA.
+[[gnu::noinline]] Status send_at_once_beside_cuda(const void* buf, Count count, const layout::Datatype& datatype,
+                                                  int dest, int tag, const comm::Communicator& comm) {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  if (dest == abi::kProcNull || !layout::make_run_beside_cuda(buf, count, datatype, &data, &bytes))
+    return Status::again();
+  return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
+}
+
 // Status::again(): not the usual case, or no room.
 inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
   if (dest == abi::kProcNull || !layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
-    return Status::again();
+    return send_at_once_beside_cuda(buf, count, datatype, dest, tag, comm);
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 
@@ -51,13 +61,14 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// From any kind of memory into any layout.
+// Into any kind of memory and any layout; what turns out to be a run of host memory goes the short way after all.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
-  HR_TRY(p2p::ireceive(view, wanted, &request));
+  HR_TRY(view.is_run() ? p2p::ireceive_run(buf, count, datatype, view.packed, wanted, &request)
+                       : p2p::ireceive(view, wanted, &request));
   keep_communicator(*request, comm);
   return kOk;
 }

@@ -146,7 +146,7 @@ Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status
   HR_TRY(requests.look_up(count, array_of_requests));
   bool any = false;
   int ready = first_ready(requests, &any);
-  if (any && ready < 0) p2p::wait_until([&] { return (ready = first_ready(requests, &any)) >= 0; });
+  if (any && ready < 0) HR_TRY(p2p::wait_until([&] { return (ready = first_ready(requests, &any)) >= 0; }));
   if (!any) {
     index = MPI_UNDEFINED;
     report_empty(status);
@@ -178,7 +178,7 @@ Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
   bool any = false;
   p2p::poll();
   if (first_ready(requests, &any) < 0 && any) {
-    p2p::wait_until([&] { return first_ready(requests, &any) >= 0; });
+    HR_TRY(p2p::wait_until([&] { return first_ready(requests, &any) >= 0; }));
   }
   if (!any) {
     outcount = MPI_UNDEFINED;

@@ -224,10 +224,10 @@ Task through_pinned(const Call& call, const Algorithm* algorithm) {
   if (send.used()) HR_CO_TRY(send.start_out());
   if (recv.used() && begins_in_recv(call)) HR_CO_TRY(recv.start_out());
   const p2p::When sent = shared::when(send);
-  co_await sent;
+  HR_CO_TRY(co_await sent);
   HR_CO_TRY(send.status());
   const p2p::When received = shared::when(recv);
-  co_await received;
+  HR_CO_TRY(co_await received);
   HR_CO_TRY(recv.status());
   host.send = send.blocks();
   host.recv = recv.blocks();
@@ -236,7 +236,7 @@ Task through_pinned(const Call& call, const Algorithm* algorithm) {
   if (!status.ok()) co_return status;
   if (recv.used() && ends_in_recv(call)) HR_CO_TRY(recv.start_in());
   const p2p::When stored = shared::when(recv);
-  co_await stored;
+  HR_CO_TRY(co_await stored);
   co_return recv.status();
 }
 

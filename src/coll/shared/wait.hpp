@@ -29,9 +29,17 @@ template <class Condition>
   return false;
 }
 
+// For a condition of this process alone.
 template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
+}
+// For one that other members make true: it ends with an error where one of them is lost.
+template <class Condition>
+[[nodiscard]] p2p::When when(const Call& call, Condition& condition) noexcept {
+  p2p::When made = when(condition);
+  made.context = call.comm->context();
+  return made;
 }
 
 // Holds from the second look on, which is in the next round of progress.
@@ -89,11 +97,11 @@ class CellsArrived {
 
 }  // namespace hr::coll::shared
 
-// co_awaits a condition.
-#define HR_CO_UNTIL(call, condition)                                                   \
-  do {                                                                                 \
-    if (!::hr::coll::shared::holds_soon(call, condition)) {                            \
-      const ::hr::p2p::When hr_until_condition_ = ::hr::coll::shared::when(condition); \
-      co_await hr_until_condition_;                                                    \
-    }                                                                                  \
+// co_awaits a condition that other members make true.
+#define HR_CO_UNTIL(call, condition)                                                         \
+  do {                                                                                       \
+    if (!::hr::coll::shared::holds_soon(call, condition)) {                                  \
+      const ::hr::p2p::When hr_until_condition_ = ::hr::coll::shared::when(call, condition); \
+      HR_CO_TRY(co_await hr_until_condition_);                                               \
+    }                                                                                        \
   } while (false)

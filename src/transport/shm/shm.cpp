@@ -62,7 +62,7 @@ std::size_t staging_bytes() {
 
 class Shm final : public Transport {
  public:
-  Shm(const Job& job, const Upcalls& upcalls) : handlers_(upcalls.handlers) {
+  Shm(const Job& job, const Upcalls& upcalls) : handlers_(upcalls.handlers), upcalls_(upcalls) {
     local_of_.assign(static_cast<std::size_t>(job.size), -1);
     for (const int rank : job.processes.of_this_host()) {
       if (rank == job.rank) own_ = static_cast<int>(ranks_.size());
@@ -105,8 +105,8 @@ class Shm final : public Transport {
     if (std::byte* slot = producer.reserve(bytes); slot != nullptr) [[likely]]
       return slot;
     if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
-      if (!status.ok()) boot::abort(1, "cannot send to rank " + std::to_string(proc) + ": " + take_detail());
-      return producer.reserve(bytes);
+      if (status.ok()) return producer.reserve(bytes);
+      upcalls_.lost(proc, status);
     }
     return nullptr;
   }
@@ -163,6 +163,7 @@ class Shm final : public Transport {
   [[nodiscard]] bool anything_ready() noexcept;
 
   const Handlers& handlers_;
+  const Upcalls& upcalls_;
   Segment segment_;
   Segment::Sizes sizes_{};
   std::string path_;      // of the segment's file where it has a name

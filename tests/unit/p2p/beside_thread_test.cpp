@@ -146,13 +146,14 @@ class BesideThread : public ::testing::Test {
     before = engine()->transports;
     engine()->transports = only;
     engine()->sleeper = &transport;
-    engine()->peers[0].transport = &transport;
+    make_peer(0).transport = &transport;
+    peer_of(0).connected = true;
   }
   void TearDown() override {
     progress_thread::stop();
     engine()->transports = before;
     engine()->sleeper = nullptr;
-    engine()->peers[0].transport = nullptr;
+    peer_of(0).connected = false;
   }
   TestTransport transport;
   std::array<transport::Transport*, 1> only{&transport};
@@ -262,7 +263,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
     });
     {
       const LibraryGuard guard;
-      wait_until([&] { return delivered.load(); });
+      EXPECT_TRUE(wait_until([&] { return delivered.load(); }).ok());
     }
     seen = true;
     other.join();

@@ -10,6 +10,10 @@
 #include "p2p/request.hpp"
 #include "p2p/single_copy.hpp"
 
+namespace hr::p2p {
+extern const Rendezvous kSingleCopy;
+}
+
 namespace hr::p2p::single_copy {
 namespace {
 

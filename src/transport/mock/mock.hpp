@@ -1,0 +1,123 @@
+// mock: a job of several processes in one. This process is one of them; a test plays the others, through Network, and
+// orders what goes wrong.
+//
+// A message to another process lies with it until the test takes it; one from another process arrives in a round of
+// progress, one message a round. Messages from one process stay in order; across processes they come in the order in
+// which they were sent, unless the test says otherwise. Nothing happens by itself or by time: a round of progress is
+// the clock.
+//
+// The others' memory is memory of this process, so a RemoteKey holds an address. Gets, puts and updates happen at their
+// completion, which comes as many rounds after their start as the test says.
+// Owner: the transport owns the Network, from create() to its end. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace hr::transport::mock {
+
+struct Message {
+  Header header{};
+  std::vector<std::byte> payload;
+};
+
+inline constexpr unsigned kForEver = ~0U;
+
+class Network {
+ public:
+  explicit Network(const Upcalls& upcalls, int rank) : upcalls_(upcalls), rank_(rank) {}
+
+  // --- the others, as the test plays them ---
+  // A message from that process is on its way to this one.
+  void send_from(int proc, const Header& header, const void* payload = nullptr, std::size_t bytes = 0);
+  // The oldest message to it that nobody has taken.
+  [[nodiscard]] std::optional<Message> take(int proc);
+  [[nodiscard]] std::size_t waiting(int proc) const;  // messages to it that nobody has taken
+  // What exposes memory of that process for gets, puts and updates.
+  [[nodiscard]] static RemoteKey key_of(const void* address, std::size_t bytes) noexcept;
+
+  // --- faults to order ---
+  // The next so many messages to it are accepted and come to nothing.
+  void drop(int proc, unsigned messages) { peers_[proc].drops = messages; }
+  // What it has sent, and sends, does not arrive; false: it arrives now.
+  void hold(int proc, bool holds) { peers_[proc].held = holds; }
+  // What it has sent arrives before what others have sent earlier.
+  void overtake(int proc, bool overtakes = true) { peers_[proc].overtakes = overtakes; }
+  // The next so many sends to it are answered with "again".
+  void refuse(int proc, unsigned sends) { peers_[proc].refuses = sends; }
+  // It is gone: what it sent has not arrived and will not, and what is sent to it comes to nothing. After so many
+  // rounds the path is reported as failed, all operations on it end with that, and sends to it answer an error.
+  void vanish(int proc, unsigned rounds = 0);
+  // The next send to it finds that the path has failed, and reports it.
+  void fail_at_send(int proc) { peers_[proc].fails = true; }
+  // Gets, puts, updates and flushes are complete after so many rounds; kForEver: not before the test says otherwise.
+  void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
+  // Gets and puts without a key: what get() and put() answer in place of doing it.
+  void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
+
+  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }  // under way
+
+ private:
+  friend class Mock;
+  struct Coming {
+    std::uint64_t number;  // in the order of sending, across processes
+    Message message;
+  };
+  struct Peer {
+    std::deque<Coming> coming;
+    std::deque<Message> going;
+    unsigned drops = 0;
+    unsigned refuses = 0;
+    bool held = false;
+    bool overtakes = false;
+    bool fails = false;
+    std::optional<unsigned> gone_at;  // the round in which that is reported
+    bool reported = false;
+  };
+  struct Pending {
+    enum class Kind : std::uint8_t { kGet, kPut, kUpdate, kFlush } kind;
+    int proc;
+    std::vector<RemotePart> parts;
+    Update update;
+    std::uint64_t operand;
+    std::uint64_t compare;
+    std::uint64_t* before;
+    std::size_t bytes;
+    Operation* done;
+    std::optional<unsigned> at;  // the round in which it is complete; none: not said yet
+  };
+
+  Status accept(int proc);
+  Status gone(int proc, const Peer& peer);
+  bool deliver();
+  bool report_gone();
+  bool complete_operations();
+  void carry_out(const Pending& operation);
+  void start(Pending operation);
+
+  const Upcalls& upcalls_;
+  int rank_;
+  std::map<int, Peer> peers_;       // those that something was said of
+  std::deque<Pending> operations_;  // in the order in which they were started
+  std::uint64_t sent_ = 0;
+  unsigned rounds_ = 0;
+  unsigned rounds_to_complete_ = 0;
+  bool refuses_memory_ = false;
+};
+
+// Null where no transport of this kind is.
+[[nodiscard]] Network* network() noexcept;
+// What the transport made next says of itself.
+void set_caps(const Caps& caps) noexcept;
+
+extern const Record kRecord;
+
+}  // namespace hr::transport::mock

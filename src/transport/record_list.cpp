@@ -1,0 +1,16 @@
+#include "transport/record_list.hpp"
+
+#include "transport/self/self.hpp"
+#include "transport/shm/shm.hpp"
+
+namespace hr::transport {
+
+std::span<const Record* const> record_list() noexcept {
+  static constexpr const Record* kRecords[] = {
+      &self::kRecord,
+      &shm::kRecord,
+  };
+  return kRecords;
+}
+
+}  // namespace hr::transport

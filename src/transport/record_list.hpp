@@ -1,0 +1,12 @@
+// The transports, most preferred first. A new one is a folder with a record and a line in record_list.cpp.
+#pragma once
+
+#include <span>
+
+#include "transport/transport.hpp"
+
+namespace hr::transport {
+
+std::span<const Record* const> record_list() noexcept;
+
+}  // namespace hr::transport

@@ -1,0 +1,68 @@
+// The short way of host memory in programs that use CUDA: nothing but host memory takes it, and what is host memory by
+// its address alone does.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/abi.hpp"
+#include "layout/op.hpp"
+#include "layout/view.hpp"
+#include "main.hpp"
+
+namespace hr::layout::test {
+namespace {
+
+using hr::test::DeviceMemory;
+using hr::test::MemoryKind;
+using Run = hr::test::GpuTest;
+
+std::byte own_data[64];
+
+bool runs(const void* buffer, Count count) {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  const Datatype& type = *predefined_type(abi::kByte);
+  EXPECT_FALSE(make_run(buffer, count, type, &data, &bytes)) << "there is a driver";
+  if (!make_run_beside_cuda(buffer, count, type, &data, &bytes)) return false;
+  EXPECT_EQ(data, buffer);
+  EXPECT_EQ(bytes, static_cast<std::size_t>(count));
+  return true;
+}
+
+TEST_F(Run, OfTheHeapTheStackAndTheProgramsData) {
+  std::byte stack[64];
+  std::vector<std::byte> heap(64);
+  EXPECT_TRUE(runs(stack, 64));
+  EXPECT_TRUE(runs(heap.data(), 64));
+  EXPECT_TRUE(runs(own_data, 64));
+  EXPECT_FALSE(runs(nullptr, 64));
+  EXPECT_FALSE(runs(stack, 0));
+}
+
+TEST_F(Run, OfNothingThatADeviceKnows) {
+  for (const MemoryKind kind : hr::test::kAllKinds) {
+    if (kind == MemoryKind::kHost || kind == MemoryKind::kHostRegistered) continue;
+    SCOPED_TRACE(kind);
+    const DeviceMemory memory(100000, kind);
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{99999}})
+      EXPECT_FALSE(runs(memory.bytes() + offset, 1));
+    View view;
+    ASSERT_TRUE(make_view(memory.bytes(), 100000, *predefined_type(abi::kByte), &view).ok());
+    EXPECT_FALSE(view.is_run());
+  }
+}
+
+int looked_at = 0;
+
+// A check that looks at every buffer sees those, too.
+TEST_F(Run, NotWhereEveryBufferIsLookedAt) {
+  view_watcher = [](const View&) { ++looked_at; };
+  EXPECT_FALSE(runs(own_data, 64));
+  View view;
+  EXPECT_TRUE(make_view(own_data, 64, *predefined_type(abi::kByte), &view).ok());
+  EXPECT_EQ(looked_at, 1);
+  view_watcher = nullptr;
+}
+
+}  // namespace
+}  // namespace hr::layout::test
