@@ -64,7 +64,10 @@ Status init() {
   HR_TRY(provider->connect(&self));
   log::set_identity(self.rank, self.size);
   if (self.node_of_rank.empty()) HR_TRY(find_nodes());
-  node_words = NodeWords(self.node_of_rank[static_cast<std::size_t>(self.rank)], first_of_its_node(self));
+  const auto& nodes = self.node_of_rank;
+  const auto here = std::count(nodes.begin(), nodes.end(), nodes[static_cast<std::size_t>(self.rank)]);
+  if (self.processes_here == 0) self.processes_here = static_cast<int>(here);
+  node_words = NodeWords(nodes[static_cast<std::size_t>(self.rank)], first_of_its_node(self), here == 1);
   log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", chosen->name, self.rank, self.size,
              self.node_of_rank[static_cast<std::size_t>(self.rank)], self.job_id.c_str());
   return kOk;
@@ -80,6 +83,13 @@ Status fence() {
   HR_TRY(node_words.publish(*provider));
   return provider->fence();
 }
+
+Status begin_fence() {
+  HR_TRY(node_words.publish(*provider));
+  return provider->begin_fence();
+}
+
+Status fence_done(bool* done) { return provider->fence_done(done); }
 
 void tell(std::string_view key, std::string_view value) { node_words.tell(key, value); }
 

@@ -20,6 +20,9 @@ struct Identity {
   std::string job_id;             // unique on this node among running jobs; safe in a file name
   std::vector<int> node_of_rank;  // node index of each rank, 0-based; ranks with equal entries share memory
   bool has_launcher = false;      // false: singleton
+  // Processes of the job that share this machine's cores: as many as on this node, but where one machine is declared
+  // to be several hosts (mpiexec --as-hosts).
+  int processes_here = 0;
 };
 
 // Finds the provider, connects, fills the identity. Errors: MPI_ERR_OTHER with the cause and the provider's name.
@@ -32,6 +35,9 @@ Status put(std::string_view key, std::string_view value);
 Status get(std::string_view key, std::string* value);
 // Collective over the job; blocks.
 Status fence();
+// The same in two steps, for who must go on making progress meanwhile. No other call of these until it is done.
+Status begin_fence();
+Status fence_done(bool* done);
 
 // What the first process of each node tells the others of it, with one question to the launcher for all of it: tell()
 // before the first fence, told() after it. What has not been told is empty. tell() has no effect on other processes.

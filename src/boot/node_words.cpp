@@ -25,8 +25,9 @@ void NodeWords::tell(std::string_view key, std::string_view value) {
 }
 
 Status NodeWords::publish(Provider& provider) {
-  if (!first_ || known_ || words_.empty()) return kOk;
+  if (!first_ || known_ || alone_) return kOk;
   known_ = true;
+  if (words_.empty()) words_.emplace("", "");  // a launcher may not take a value without characters
   return provider.put(key_, join(words_));
 }
 

@@ -17,11 +17,12 @@ using Words = std::map<std::string, std::string, std::less<>>;
 class NodeWords {
  public:
   NodeWords() = default;
-  NodeWords(int node, bool first) : key_("headrace-node-" + std::to_string(node)), first_(first) {}
+  NodeWords(int node, bool first, bool alone)
+      : key_("headrace-node-" + std::to_string(node)), first_(first), alone_(alone) {}
 
   // Has an effect on the first process of the node alone, until it has published.
   void tell(std::string_view key, std::string_view value);
-  // Before a fence: what has been told, if anything.
+  // Before a fence. Something is published even where nothing has been told: the others will ask.
   Status publish(Provider& provider);
   // Empty when it has not been told. Errors: the provider's.
   Status told(Provider& provider, std::string_view key, std::string* value);
@@ -29,6 +30,7 @@ class NodeWords {
  private:
   std::string key_;
   bool first_ = false;
+  bool alone_ = true;   // nobody will ask
   bool known_ = false;  // words_ is what was published
   Words words_;
 };

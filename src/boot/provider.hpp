@@ -16,12 +16,14 @@ namespace hr::boot {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Fills rank, size, appnum, universe_size, job_id, has_launcher; node_of_rank where the launcher tells, else left
-  // empty.
+  // Fills rank, size, appnum, universe_size, job_id, has_launcher; node_of_rank and processes_here where the launcher
+  // tells, else left empty.
   virtual Status connect(Identity* identity) = 0;
   virtual Status put(std::string_view key, std::string_view value) = 0;
   virtual Status get(std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
+  virtual Status begin_fence() = 0;
+  virtual Status fence_done(bool* done) = 0;
   virtual Status finalize() = 0;
   // See boot.hpp. Launchers of others show none.
   virtual bool show_stack(int) noexcept { return false; }

@@ -17,12 +17,10 @@
 namespace hr::p2p {
 namespace {
 
-std::unique_ptr<Engine> the_engine;
+// Where what arrives by another transport than the one that sleeps does not end the sleep.
+constexpr double kSleepUnheard = 200e-6;
 
-int processes_on_node(const boot::Identity& identity) {
-  const int node = identity.node_of_rank[static_cast<std::size_t>(identity.rank)];
-  return static_cast<int>(std::count(identity.node_of_rank.begin(), identity.node_of_rank.end(), node));
-}
+std::unique_ptr<Engine> the_engine;
 
 // The path to a process has failed. Whoever waits for it would wait for ever.
 void lose(int proc, Status /*why*/) {
@@ -61,7 +59,7 @@ Status init() {
   the_engine->rank = identity.rank;
   the_engine->peers = std::vector<Peer>(static_cast<std::size_t>(identity.size));
   for (int proc = 0; proc < identity.size; ++proc) the_engine->peers[static_cast<std::size_t>(proc)].proc = proc;
-  the_engine->processes_on_node = processes_on_node(identity);
+  the_engine->processes_on_node = identity.processes_here;
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, identity.node_of_rank, identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
@@ -70,7 +68,12 @@ Status init() {
   freed_exports::init();
   the_engine->transports = transport::active();
   for (transport::Transport* each : the_engine->transports) {
-    if (each->can_sleep()) the_engine->sleeper = each;
+    if (!each->can_sleep()) continue;
+    if (the_engine->sleeper == nullptr) {
+      the_engine->sleeper = each;
+    } else {
+      the_engine->sleep_limit = kSleepUnheard;
+    }
   }
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");

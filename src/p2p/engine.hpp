@@ -52,7 +52,8 @@ struct Engine {
   std::vector<Peer*> busy;                            // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
   std::span<transport::Transport* const> transports;  // those that progress
-  transport::Transport* sleeper = nullptr;            // the transport that can sleep, if any
+  transport::Transport* sleeper = nullptr;            // the first transport that can sleep, if any
+  double sleep_limit = 1;                             // seconds; short where another one cannot end its sleep
   // Messages that this process and their other sides copy together (shared_copy.hpp), as far as it has not begun.
   IntrusiveList<Request, &Request::link_> to_read;
   IntrusiveList<Request, &Request::link_> to_write;
@@ -60,7 +61,7 @@ struct Engine {
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request lone_receive;
   bool lone_receive_taken = false;
-  int processes_on_node = 1;
+  int processes_on_node = 1;    // that share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
 };
 

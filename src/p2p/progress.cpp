@@ -103,7 +103,7 @@ void sleep_for(double seconds) {
   add(Statistic::waits_slept);
   ++sleeping_waits;
   const int depth = LibraryLock::suspend();
-  sleeper->sleep(*armed, seconds);
+  sleeper->sleep(*armed, std::min(seconds, engine()->sleep_limit));
   LibraryLock::resume(depth);
   --sleeping_waits;
 }
