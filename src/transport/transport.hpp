@@ -146,7 +146,8 @@ class Transport {
                         std::uint64_t* /*before*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Puts and updates of that process that were started before are there before those that are started after.
+  // Puts and updates of that process that were started before are there before those that are started after it has
+  // returned success. Status::again(): not yet; to be called again, with progress in between.
   virtual Status fence(int /*proc*/) { return kOk; }
   // Complete when all puts and updates of that process that were started before are there, for anybody to see.
   virtual Status flush(int /*proc*/, Operation* done) {

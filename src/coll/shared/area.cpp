@@ -13,6 +13,7 @@
 #include "coll/device/members.hpp"
 #include "coll/shared/readable.hpp"
 #include "comm/agree.hpp"
+#include "p2p/peer_memory.hpp"
 
 namespace hr::coll::shared {
 
@@ -200,11 +201,7 @@ Task Area::agree(std::uint64_t* facts) {
 
 bool can_share(const comm::Communicator& comm) {
   if (comm.is_inter() || comm.size() < 2 || knobs().coll_shared_bytes == 0) return false;
-  const std::vector<int>& node = boot::identity().node_of_rank;
-  const std::span<const int> procs = comm.local_->procs();
-  return std::all_of(procs.begin(), procs.end(), [&](int proc) {
-    return node[static_cast<std::size_t>(proc)] == node[static_cast<std::size_t>(procs[0])];
-  });
+  return std::ranges::all_of(comm.local_->procs(), p2p::shares_memory);
 }
 
 Area* area_for(const Call& call) {

@@ -22,7 +22,8 @@ std::string encode(std::span<const std::byte> bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
     std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0);
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0);
     for (std::size_t i = 0; i <= count; ++i) text += kLetters[group >> (18 - 6 * i) & 63];
   }
   return text;
@@ -39,7 +40,8 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
       if (value == std::string_view::npos) return false;
       group = group << 6 | static_cast<std::uint32_t>(value);
     }
-    for (std::size_t i = 0; i + 1 < letters.size(); ++i) bytes->push_back(static_cast<std::byte>(group >> (16 - 8 * i)));
+    for (std::size_t i = 0; i + 1 < letters.size(); ++i)
+      bytes->push_back(static_cast<std::byte>(group >> (16 - 8 * i)));
   }
   return true;
 }

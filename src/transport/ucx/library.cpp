@@ -49,7 +49,11 @@ void* open_any(std::string* tried) {
     return attempt(directory + "/" + kName, tried);
   }
   if (void* library = attempt(kName, tried); library != nullptr) return library;
-  for (const std::string& path : packages_beside_us()) {
+  std::vector<std::string> others = packages_beside_us();
+#ifdef HR_UCX_OF_BUILD
+  others.emplace_back(HR_UCX_OF_BUILD);
+#endif
+  for (const std::string& path : others) {
     if (void* library = attempt(path, tried); library != nullptr) return library;
   }
   return nullptr;
@@ -95,10 +99,11 @@ Status load(Library* out) {
   std::string tried;
   void* const library = open_any(&tried);
   if (library == nullptr) {
-    return fail(Errc::kOther,
-                "processes of this job share no memory, and UCX, which reaches other hosts, is not found (%s). Install it "
-                "(pip install headrace[ucx], or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
-                tried.c_str(), kName);
+    return fail(
+        Errc::kOther,
+        "processes of this job share no memory, and UCX, which reaches other hosts, is not found (%s). Install it "
+        "(pip install headrace[ucx], or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
+        tried.c_str(), kName);
   }
   quieten(library);
   HR_TRY(find_functions(library, out));

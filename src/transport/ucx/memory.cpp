@@ -7,47 +7,34 @@ namespace {
 
 constexpr std::size_t kMostKeys = 256;
 
-std::uint64_t number_of(const RemoteKey& key) noexcept {
-  std::uint64_t number;
-  std::memcpy(&number, key.data, sizeof number);
-  return number;
-}
-
-constexpr ucp_atomic_op_t operation_of(Update update) noexcept {
-  switch (update) {
-    case Update::kAdd:
-      return UCP_ATOMIC_OP_ADD;
-    case Update::kAnd:
-      return UCP_ATOMIC_OP_AND;
-    case Update::kOr:
-      return UCP_ATOMIC_OP_OR;
-    case Update::kXor:
-      return UCP_ATOMIC_OP_XOR;
-    case Update::kSwap:
-      return UCP_ATOMIC_OP_SWAP;
-    case Update::kCompareSwap:
-      break;
-  }
-  return UCP_ATOMIC_OP_CSWAP;
-}
-
 }  // namespace
 
-// An operation under way: all its parts, and what UCX reads and writes meanwhile.
+// An operation under way: all its parts.
 struct Memory::Pending {
   Operation* done;
   Key* key;  // null: a flush
   const Library* library;
   std::size_t left = 1;  // parts that have not ended, and the starting of them
   ucs_status_t status = UCS_OK;
-  std::uint64_t operand = 0;
-  std::uint64_t answer = 0;
-  std::uint64_t* before = nullptr;  // gets the answer
 };
+
+std::uint64_t Memory::number_of(const RemoteKey& key) noexcept {
+  std::uint64_t number;
+  std::memcpy(&number, key.data, sizeof number);
+  return number;
+}
+
+bool Memory::exposes(std::uint64_t number, std::uint64_t address, std::size_t bytes) const noexcept {
+  const auto found = exposed_.find(number);
+  if (found == exposed_.end() || found->second.device) return false;
+  const Exposed& memory = found->second;
+  return address >= memory.address && address - memory.address <= memory.bytes &&
+         memory.bytes - (address - memory.address) >= bytes;
+}
 
 Memory::~Memory() {
   for (auto& [whose, key] : keys_) library_.rkey_destroy(key.key);
-  for (auto& [number, memory] : exposed_) static_cast<void>(library_.mem_unmap(worker_.context(), memory));
+  for (auto& [number, memory] : exposed_) static_cast<void>(library_.mem_unmap(worker_.context(), memory.handle));
 }
 
 Status Memory::expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) {
@@ -71,7 +58,7 @@ Status Memory::expose(std::byte* address, std::size_t bytes, bool device, Remote
     key->bytes = static_cast<std::uint32_t>(total);
     std::memcpy(key->data, &next_, sizeof next_);
     std::memcpy(key->data + sizeof next_, packed, packed_bytes);
-    exposed_.emplace(next_++, memory);
+    exposed_.emplace(next_++, Exposed{memory, reinterpret_cast<std::uint64_t>(address), bytes, device});
   } else {
     static_cast<void>(library_.mem_unmap(worker_.context(), memory));
     if (status == UCS_OK) status = UCS_ERR_BUFFER_TOO_SMALL;
@@ -85,7 +72,7 @@ Status Memory::expose(std::byte* address, std::size_t bytes, bool device, Remote
 void Memory::withdraw(const RemoteKey& key) noexcept {
   const auto found = exposed_.find(number_of(key));
   if (found == exposed_.end()) return;
-  static_cast<void>(library_.mem_unmap(worker_.context(), found->second));
+  static_cast<void>(library_.mem_unmap(worker_.context(), found->second.handle));
   exposed_.erase(found);
 }
 
@@ -112,8 +99,7 @@ Status Memory::key_for(int proc, ucp_ep_h endpoint, const RemoteKey& key, Key** 
   if (found == keys_.end()) {
     if (keys_.size() >= kMostKeys) drop_unused();
     Key made;
-    const ucs_status_t status =
-        library_.ep_rkey_unpack(endpoint, key.data + sizeof(std::uint64_t), &made.key);
+    const ucs_status_t status = library_.ep_rkey_unpack(endpoint, key.data + sizeof(std::uint64_t), &made.key);
     if (status != UCS_OK) {
       return fail(Errc::kOther, "ucx: the key to memory of rank %d cannot be used: %s", proc,
                   library_.status_string(status));
@@ -140,7 +126,6 @@ void Memory::end(Pending* pending, ucs_status_t status) {
   if (status != UCS_OK && pending->status == UCS_OK) pending->status = status;
   if (--pending->left != 0) return;
   if (pending->key != nullptr) --pending->key->uses;
-  if (pending->before != nullptr && pending->status == UCS_OK) *pending->before = pending->answer;
   pending->done->status = pending->status == UCS_OK ? kOk : Status(Errc::kOther);
   pending->done->complete = true;
   delete pending;
@@ -191,40 +176,12 @@ Status Memory::put(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<
               });
 }
 
-Status Memory::update(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
-                      Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before,
-                      Operation* done) {
-  if (bytes != 4 && bytes != 8) return Errc::kUnsupportedOperation;
-  Key* found = nullptr;
-  HR_TRY(key_for(proc, endpoint, key, &found));
-  ++found->uses;
-  auto* const pending = new Pending{done, found, &library_};
-  pending->before = before;
-  // UCX has the value to compare with in the operand's place, and the new one where the answer comes.
-  const bool compares = update == Update::kCompareSwap;
-  const std::uint64_t mask = bytes == 8 ? ~std::uint64_t{0} : 0xffffffff;
-  pending->operand = compares ? compare : operand;
-  pending->answer = compares ? operand & mask : 0;  // a short answer leaves the upper half
-  ucp_request_param_t how = parameters(pending);
-  how.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-  how.datatype = ucp_dt_make_contig(bytes);
-  if (before != nullptr || compares || update == Update::kSwap) {
-    how.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-    how.reply_buffer = &pending->answer;
-  }
-  started(pending,
-          library_.atomic_op_nbx(endpoint, operation_of(update), &pending->operand, 1, address, found->key, &how));
-  end(pending, UCS_OK);
-  return kOk;
-}
-
-Status Memory::flush(int /*proc*/, ucp_ep_h endpoint, Operation* done) {
+void Memory::flush(ucp_ep_h endpoint, Operation* done) {
   auto* const pending = new Pending{done, nullptr, &library_};
   ucp_request_param_t how = parameters(pending);
   how.op_attr_mask &= ~static_cast<std::uint32_t>(UCP_OP_ATTR_FIELD_MEMORY_TYPE);
   started(pending, library_.ep_flush_nbx(endpoint, &how));
   end(pending, UCS_OK);
-  return kOk;
 }
 
 }  // namespace hr::transport::ucx

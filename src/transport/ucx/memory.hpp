@@ -28,9 +28,8 @@ class Memory {
   // As in transport.hpp; `endpoint` is that of the process.
   Status get(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
   Status put(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
-  Status update(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
-                Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done);
-  Status flush(int proc, ucp_ep_h endpoint, Operation* done);
+  // Complete when all puts through this endpoint that were started before are there.
+  void flush(ucp_ep_h endpoint, Operation* done);
 
   // Leaves everything to the end of the process, as it is.
   void abandon() noexcept {
@@ -41,7 +40,17 @@ class Memory {
   // Before the endpoint of that process is closed; no operation with it is under way.
   void forget(int proc) noexcept;
 
+  // The number in a key, and whether such memory of ours, on the host, has these bytes.
+  [[nodiscard]] static std::uint64_t number_of(const RemoteKey& key) noexcept;
+  [[nodiscard]] bool exposes(std::uint64_t number, std::uint64_t address, std::size_t bytes) const noexcept;
+
  private:
+  struct Exposed {
+    ucp_mem_h handle;
+    std::uint64_t address;
+    std::size_t bytes;
+    bool device;
+  };
   struct Key {
     ucp_rkey_h key = nullptr;
     int uses = 0;  // operations under way with it
@@ -62,7 +71,7 @@ class Memory {
   const Library& library_;
   const Worker& worker_;
   std::uint64_t next_ = 1;
-  std::map<std::uint64_t, ucp_mem_h> exposed_;
+  std::map<std::uint64_t, Exposed> exposed_;
   std::map<std::pair<int, std::uint64_t>, Key> keys_;  // by process and number
 };
 

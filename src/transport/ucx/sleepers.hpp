@@ -1,8 +1,8 @@
 // Sleepers: threads of this process that wait for a file descriptor or for one another.
 //
-// `state_` holds how many threads are armed, and how often wake() has ended the sleep of all that were. wake() writes as
-// many tokens into an event descriptor as threads were armed then; each of those takes one, when it disarms. So no sleep
-// misses a wake() that came after its arm(), and none takes the token of another. A sleep may end for no reason.
+// `state_` holds how many threads are armed, and how often wake() has ended the sleep of all that were. wake() writes
+// as many tokens into an event descriptor as threads were armed then; each of those takes one, when it disarms. So no
+// sleep misses a wake() that came after its arm(), and none takes the token of another. A sleep may end for no reason.
 //
 // Owner: the transport. Threads: any; open() before there are any.
 #pragma once

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/sleepers.hpp"
 #include "transport/ucx/unavailable.hpp"
+#include "transport/ucx/updates.hpp"
 #include "transport/ucx/worker.hpp"
 
 namespace hr::transport::ucx {
@@ -81,13 +83,10 @@ class Ucx final : public Transport {
   Status update(int proc, const RemoteKey& key, std::uint64_t address, std::size_t bytes, Update update,
                 std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done) override {
     HR_TRY(usable(proc));
-    return memory_.update(proc, peer(proc).endpoint, key, address, bytes, update, operand, compare, before, done);
+    return updates_.start(proc, peer(proc).endpoint, key, address, bytes, update, operand, compare, before, done);
   }
-  Status fence(int /*proc*/) override;
-  Status flush(int proc, Operation* done) override {
-    HR_TRY(usable(proc));
-    return memory_.flush(proc, peer(proc).endpoint, done);
-  }
+  Status fence(int proc) override;
+  Status flush(int proc, Operation* done) override;
 
   [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
@@ -110,6 +109,8 @@ class Ucx final : public Transport {
     int in_flight = 0;
     Buffer* reserved = nullptr;
     InOrder<Arrived> order;
+    Operation fence;  // of fence(), while `fencing`
+    bool fencing = false;
     ucs_status_t failure = UCS_OK;
     double failed_at = 0;
     bool told = false;
@@ -127,6 +128,8 @@ class Ucx final : public Transport {
   void post(Peer& peer, Buffer* buffer);
   void fail_path(Peer& peer, ucs_status_t status);
   void tell_failures();
+  void close_failed();
+  void end_flushes();
 
   void deliver(Arrived& message);
   void release(Arrived& message);
@@ -142,8 +145,16 @@ class Ucx final : public Transport {
   template <class Done>
   void wait(Done&& done);
   void flush_all();
+  void close(Peer& peer);
   void close_all();
 
+  // A flush waits for UCX's and for the updates before it.
+  struct Flush {
+    int proc;
+    std::uint64_t updates;
+    Operation puts;
+    Operation* done;
+  };
   // A message whose data is still being fetched.
   struct Fetch {
     Ucx& owner;
@@ -155,13 +166,17 @@ class Ucx final : public Transport {
   const Library& library_;
   Worker worker_;
   Memory memory_{library_, worker_};
+  Updates updates_{library_, worker_, memory_, rank_};
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
   std::vector<Arrived> arrived_;              // since the last delivery
-  std::vector<Peer*> failed_;                 // not told yet
-  int in_flight_ = 0;                         // of all peers
-  bool closing_ = false;                      // nothing more is to be said or heard
+  std::list<Flush> flushes_;
+  std::vector<Peer*> broken_;  // failed, and not closed yet
+  std::vector<Peer*> failed_;  // closed, and not told yet
+  int in_flight_ = 0;          // of all peers
+  int closes_ = 0;             // under way
+  bool closing_ = false;       // nothing more is to be said or heard
   bool closed_ = false;
 };
 
@@ -196,6 +211,7 @@ Status Ucx::create() {
   if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
+  HR_TRY(updates_.listen());
   return publish_address(rank_, address);
 }
 
@@ -203,7 +219,7 @@ Status Ucx::create() {
 
 Status Ucx::connect(int proc) {
   Peer& to = peer(proc);
-  if (to.endpoint != nullptr) return kOk;
+  if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   std::vector<std::byte> address;
   HR_TRY(fetch_address(proc, &address));
   // Not every network finds out that the other side is gone.
@@ -249,7 +265,31 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
   if (closing_ || peer.failure != UCS_OK) return;
   peer.failure = status;
   peer.failed_at = now_seconds();
-  failed_.push_back(&peer);
+  broken_.push_back(&peer);
+}
+
+// Ends what is under way on broken paths; not from within UCX.
+void Ucx::close_failed() {
+  for (Peer* peer : std::exchange(broken_, {})) {
+    updates_.lose(peer->proc);
+    if (peer->endpoint != nullptr) close(*peer);
+    failed_.push_back(peer);
+  }
+}
+
+// What is under way through the endpoint ends with an error.
+void Ucx::close(Peer& peer) {
+  ucp_request_param_t how{};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  how.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  how.cb.send = [](void* request, ucs_status_t /*status*/, void* argument) {
+    auto& self = *static_cast<Ucx*>(argument);
+    self.library_.request_free(request);
+    --self.closes_;
+  };
+  how.user_data = this;
+  const ucs_status_ptr_t answer = library_.ep_close_nbx(std::exchange(peer.endpoint, nullptr), &how);
+  if (UCS_PTR_IS_PTR(answer)) ++closes_;
 }
 
 void Ucx::tell_failures() {
@@ -302,14 +342,12 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
   ucp_request_param_t how{};
-  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
-                     UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  how.flags = UCP_AM_SEND_FLAG_EAGER;
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   how.memory_type = UCS_MEMORY_TYPE_HOST;
   how.cb.send = sent;
   how.user_data = buffer;
-  const ucs_status_ptr_t answer = library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head,
-                                                       sizeof(Head) + buffer->bytes, &how);
+  const ucs_status_ptr_t answer =
+      library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
   if (UCS_PTR_IS_PTR(answer)) {
     ++peer.in_flight;
     ++in_flight_;
@@ -342,8 +380,7 @@ ucs_status_t Ucx::arrive(void* argument, const void* /*header*/, std::size_t /*h
   }
   auto* const fetch = new Fetch{self, {new std::byte[bytes], bytes, true}};
   ucp_request_param_t wanted{};
-  wanted.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  wanted.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   wanted.memory_type = UCS_MEMORY_TYPE_HOST;
   wanted.cb.recv_am = fetched;
   wanted.user_data = fetch;
@@ -402,6 +439,14 @@ bool Ucx::progress() {
     deliver_all();
     moved = true;
   }
+  if (updates_.has_work()) [[unlikely]] {
+    updates_.work([this](int proc) { return connect(proc).ok() ? peer(proc).endpoint : nullptr; });
+    moved = true;
+  }
+  if (!broken_.empty()) [[unlikely]]
+    close_failed();
+  if (!flushes_.empty()) [[unlikely]]
+    end_flushes();
   if (!failed_.empty()) [[unlikely]]
     tell_failures();
   return moved;
@@ -409,15 +454,42 @@ bool Ucx::progress() {
 
 std::optional<std::uint32_t> Ucx::arm() {
   const std::uint32_t armed = sleepers_.arm();
-  if (arrived_.empty() && failed_.empty() && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
+  const bool idle = arrived_.empty() && failed_.empty() && broken_.empty() && !updates_.has_work();
+  if (idle && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
   sleepers_.disarm(armed);
   return std::nullopt;
 }
 
-Status Ucx::fence(int /*proc*/) {
-  const ucs_status_t status = library_.worker_fence(worker_.get());
-  if (status == UCS_OK) return kOk;
-  return fail(Errc::kOther, "ucx: no order between operations on others' memory: %s", library_.status_string(status));
+// UCX's own fence waits where the network does not keep the order, and for the other side's progress.
+Status Ucx::fence(int proc) {
+  HR_TRY(usable(proc));
+  Peer& to = peer(proc);
+  if (!to.fencing) {
+    to.fence = {};
+    to.fencing = true;
+    HR_TRY(flush(proc, &to.fence));
+  }
+  if (!to.fence.complete) return Status::again();
+  to.fencing = false;
+  return to.fence.status;
+}
+
+Status Ucx::flush(int proc, Operation* done) {
+  HR_TRY(usable(proc));
+  Flush& flush = flushes_.emplace_back(proc, updates_.last(), Operation{}, done);
+  memory_.flush(peer(proc).endpoint, &flush.puts);
+  end_flushes();
+  return kOk;
+}
+
+void Ucx::end_flushes() {
+  flushes_.remove_if([this](Flush& flush) {
+    if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;
+    const bool lost = peer(flush.proc).failure != UCS_OK;
+    flush.done->status = lost ? Status(Errc::kOther) : flush.puts.status;
+    flush.done->complete = true;
+    return true;
+  });
 }
 
 // --- the end ---
@@ -450,26 +522,18 @@ void Ucx::flush_all() {
     const ucs_status_ptr_t answer = library_.ep_flush_nbx(each->endpoint, &how);
     if (UCS_PTR_IS_PTR(answer)) ++left.flushes;
   }
-  wait([&] { return left.flushes == 0; });
+  // A flush does not wait for messages that the other side fetches.
+  wait([&] { return left.flushes == 0 && in_flight_ == 0 && closes_ == 0; });
 }
 
 // Everybody has flushed: what is still on its way nobody waits for.
 void Ucx::close_all() {
-  std::vector<void*> requests;
   for (auto& each : peers_) {
-    if (each == nullptr || each->endpoint == nullptr) continue;
+    if (each == nullptr) continue;
     memory_.forget(each->proc);
-    ucp_request_param_t how{};
-    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    how.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    const ucs_status_ptr_t answer = library_.ep_close_nbx(each->endpoint, &how);
-    if (UCS_PTR_IS_PTR(answer)) requests.push_back(answer);
-    each->endpoint = nullptr;
+    if (each->endpoint != nullptr) close(*each);
   }
-  for (void* request : requests) {
-    while (library_.request_check_status(request) == UCS_INPROGRESS) library_.worker_progress(worker_.get());
-    library_.request_free(request);
-  }
+  while (closes_ != 0) library_.worker_progress(worker_.get());
 }
 
 // A process that closed its connections while others still send would take from them what they have sent. So all flush,

@@ -32,7 +32,7 @@ Worker::~Worker() {
 
 Status Worker::create(const Library& library) {
   library_ = &library;
-  constexpr std::uint64_t kNeeded = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
+  constexpr std::uint64_t kNeeded = UCP_FEATURE_AM | UCP_FEATURE_RMA;
   // A network that cannot tell of arrivals is polled.
   if (make_context(kNeeded | UCP_FEATURE_WAKEUP).ok() && make_worker().ok()) {
     if (library.worker_get_efd(worker_, &descriptor_) != UCS_OK) descriptor_ = -1;
