@@ -17,7 +17,7 @@ using Words = std::map<std::string, std::string, std::less<>>;
 class NodeWords {
  public:
   NodeWords() = default;
-  NodeWords(int node, bool first, bool alone)
+  NodeWords(int node, bool first, bool alone = false)
       : key_("headrace-node-" + std::to_string(node)), first_(first), alone_(alone) {}
 
   // Has an effect on the first process of the node alone, until it has published.
@@ -30,7 +30,7 @@ class NodeWords {
  private:
   std::string key_;
   bool first_ = false;
-  bool alone_ = true;   // nobody will ask
+  bool alone_ = true;   // on its node: nobody will ask
   bool known_ = false;  // words_ is what was published
   Words words_;
 };

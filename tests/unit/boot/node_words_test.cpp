@@ -21,6 +21,11 @@ class Launcher final : public Provider {
     return kOk;
   }
   Status fence() override { return kOk; }
+  Status begin_fence() override { return kOk; }
+  Status fence_done(bool* done) override {
+    *done = true;
+    return kOk;
+  }
   Status finalize() override { return kOk; }
   void abort(int) noexcept override {}
 
@@ -66,6 +71,20 @@ TEST(NodeWords, OtherNodesHearNothing) {
   NodeWords elsewhere(1, false);
   std::string value;
   EXPECT_FALSE(elsewhere.told(launcher, "word", &value).ok());
+}
+
+TEST(NodeWords, WhoHasNothingToTellAnswersWhereOthersAsk) {
+  Launcher launcher;
+  NodeWords first(2, true);
+  ASSERT_TRUE(first.publish(launcher).ok());
+  NodeWords other(2, false);
+  EXPECT_EQ(heard(other, launcher, "word"), "");
+
+  NodeWords alone(4, true, true);
+  alone.tell("word", "here");
+  ASSERT_TRUE(alone.publish(launcher).ok());
+  std::string value;
+  EXPECT_FALSE(launcher.get("headrace-node-4", &value).ok());
 }
 
 TEST(NodeWords, WhatWasNotJoinedIsAnError) {
