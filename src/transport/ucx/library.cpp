@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +36,31 @@ std::string path_of(void* library) {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : kName;
 }
 
+bool is_set(const char* name) noexcept { return environment(name) != nullptr; }
+
+bool is_only_thread() noexcept {
+  struct stat tasks{};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
+}
+
+// While UCX is loaded it patches mmap and its kin, to see what the program does with memory, unless this variable says
+// no; there is no other way to say it. Nobody may read the environment meanwhile.
+class WithoutMemoryHooks {
+ public:
+  WithoutMemoryHooks() noexcept : set_(!is_set(kVariable) && is_only_thread()) {
+    if (set_) ::setenv(kVariable, "n", 0);
+  }
+  ~WithoutMemoryHooks() {
+    if (set_) ::unsetenv(kVariable);
+  }
+  WithoutMemoryHooks(const WithoutMemoryHooks&) = delete;
+  WithoutMemoryHooks& operator=(const WithoutMemoryHooks&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "UCX_MEM_EVENTS";
+  bool set_;
+};
+
 // One attempt; the reason is added to `tried`.
 void* attempt(const std::string& path, std::string* tried) {
   if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
@@ -43,6 +70,7 @@ void* attempt(const std::string& path, std::string* tried) {
 }
 
 void* open_any(std::string* tried) {
+  const WithoutMemoryHooks without;
   // Two of them in one process would mix.
   if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
   if (const std::string& directory = knobs().ucx_dir; !directory.empty()) {
@@ -58,8 +86,6 @@ void* open_any(std::string* tried) {
   }
   return nullptr;
 }
-
-bool is_set(const char* name) noexcept { return environment(name) != nullptr; }
 
 // Of the part of UCX that reads its settings while it is loaded: by default it prints warnings that are nothing to the
 // user, takes over the signals of crashes, which are the program's or ours (bind/crash.hpp), and initialises CUDA.
