@@ -2,6 +2,7 @@
 #
 #   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
 #   make test       build with the tests and run them all; ends with the totals
+#   make test-hosts  the tests of several ranks again, as if their ranks were on two hosts
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -24,7 +25,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test install peers format format-check tidy clean packages test-packages
+.PHONY: demo test test-hosts install peers format format-check tidy clean packages test-packages
 .NOTPARALLEL:
 
 packages:
@@ -49,6 +50,13 @@ demo: install
 test: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
+
+# Left out: what is about one process, one host, or the package; benchmarks (their figures); other libraries.
+HOSTS_LABELS := hosts|one_host|unit|codegen|install|course|compat|offload|tuning|bench
+
+test-hosts: packages test-packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+	@HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(HOSTS_LABELS)' $(CTEST_OPTIONS)
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)

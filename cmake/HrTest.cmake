@@ -17,6 +17,18 @@ function(hr_unit_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "unit;${ARG_LABELS}")
 endfunction()
 
+# hr_on_one_host(<tests...> WHY "reason")
+# Tests whose subject is what processes of one host share: they run on one host even where the others run as if on
+# several (HEADRACE_AS_HOSTS, `make test-hosts`), which leaves them out by the label one_host.
+function(hr_on_one_host)
+  cmake_parse_arguments(ARG "" "WHY" "" ${ARGN})
+  if(NOT ARG_WHY)
+    message(FATAL_ERROR "hr_on_one_host(${ARGN}): WHY is missing")
+  endif()
+  set_property(TEST ${ARG_UNPARSED_ARGUMENTS} APPEND PROPERTY ENVIRONMENT HEADRACE_AS_HOSTS=1)
+  set_property(TEST ${ARG_UNPARSED_ARGUMENTS} APPEND PROPERTY LABELS one_host)
+endfunction()
+
 # hr_mpi_test(<name> <program> RANKS n [ARGS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [LABELS ...])
 # A program under our mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
 # 60) and prints where each rank hangs. <program> is a target or a path.

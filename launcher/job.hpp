@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "event_loop.hpp"
+#include "host_split.hpp"
 #include "input.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -32,6 +33,7 @@ class Job {
 
  private:
   // Start
+  [[nodiscard]] HostSplit hosts() const;
   bool prepare_programs();
   bool start_all();
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);

@@ -32,6 +32,7 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Placing placing;
+  int hosts = 0;  // as if the ranks were on so many; 0: what the knob as_hosts says
   bool report_bindings = false;
   double timeout_seconds = 0;  // 0: none
   std::string timeout_origin;  // "--timeout" or the variable that says so

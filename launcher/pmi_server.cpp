@@ -4,13 +4,13 @@
 
 namespace hr::launcher {
 
-PmiServer::PmiServer(std::string space, std::vector<int> appnums, Callbacks callbacks)
+PmiServer::PmiServer(std::string space, std::vector<int> appnums, const HostSplit& hosts, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       callbacks_(std::move(callbacks)),
-      ranks_(appnums_.size()) {
-  // One node has all ranks.
-  values_["PMI_process_mapping"] = "(vector,(0,1," + std::to_string(ranks_.size()) + "))";
+      ranks_(appnums_.size()),
+      several_hosts_(hosts.hosts() > 1) {
+  values_["PMI_process_mapping"] = hosts.mapping();
 }
 
 void PmiServer::handle_line(int rank, std::string_view line) {
@@ -22,8 +22,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   if (command == "init") {
     own.initialised = true;
     const bool spoken = message.number("pmi_version", 0) == 1;
-    callbacks_.send(rank,
-                    std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") + (spoken ? "0" : "-1"));
+    // Ours only (boot/pmi1.cpp): how many share the cores, where the mapping does not say it.
+    callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
+                              (spoken ? "0" : "-1") + (several_hosts_ ? " machine_ranks=" + size : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {

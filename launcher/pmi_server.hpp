@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "boot/pmi1_wire.hpp"
+#include "host_split.hpp"
 
 namespace hr::launcher {
 
@@ -22,8 +23,8 @@ class PmiServer {
     std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
   };
 
-  // appnums: which program each rank belongs to; one entry a rank.
-  PmiServer(std::string space, std::vector<int> appnums, Callbacks callbacks);
+  // appnums: which program each rank belongs to; one entry a rank. hosts: where the ranks are said to be.
+  PmiServer(std::string space, std::vector<int> appnums, const HostSplit& hosts, Callbacks callbacks);
 
   // One line without its newline. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
@@ -52,6 +53,7 @@ class PmiServer {
   std::vector<int> appnums_;
   Callbacks callbacks_;
   std::vector<RankState> ranks_;
+  bool several_hosts_;
   std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
   std::size_t waiting_ = 0;                                         // ranks in the barrier

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/knobs.hpp"
 #include "job.hpp"
 #include "library_path.hpp"
 #include "process.hpp"
@@ -33,6 +34,10 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
 }
 
 }  // namespace
+
+HostSplit Job::hosts() const {
+  return {options_.ranks(), options_.hosts != 0 ? options_.hosts : static_cast<int>(knobs().as_hosts)};
+}
 
 bool Job::prepare_programs() {
   const std::string library = library_folder();
@@ -71,7 +76,7 @@ bool Job::start_all() {
                         (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")"));
   };
   callbacks.crashed = [this](int rank, int signal) { on_crash(ranks_[static_cast<std::size_t>(rank)], signal); };
-  pmi_ = std::make_unique<PmiServer>(id_, appnums, std::move(callbacks));
+  pmi_ = std::make_unique<PmiServer>(id_, appnums, hosts(), std::move(callbacks));
 
   raise_descriptor_limit();
   const std::vector<topo::CpuSet> placement = topo::place_here(options_.placing, total);
@@ -105,10 +110,14 @@ bool Job::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) 
   }
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string total = std::to_string(ranks_.size());
+  const HostSplit split = hosts();
+  const int host = split.host_of(rank.number);
 
   std::vector<std::string> environment = environments_[program];
-  environment.insert(environment.end(), {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number,
-                                         "PMI_SIZE=" + total, "MPI_LOCALRANKID=" + number, "MPI_LOCALNRANKS=" + total});
+  environment.insert(environment.end(),
+                     {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number, "PMI_SIZE=" + total,
+                      "MPI_LOCALRANKID=" + std::to_string(rank.number - split.first_rank(host)),
+                      "MPI_LOCALNRANKS=" + std::to_string(split.ranks_of(host))});
   const auto arguments = as_pointers(options_.programs[program].arguments);
   const auto variables = as_pointers(environment);
   ChildPlan plan;

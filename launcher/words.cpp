@@ -25,6 +25,10 @@ Status number_of_hosts(Reading&, const Given& given) {
   return fail(Errc::kOther, "%s: this version of Headrace starts ranks on one host only", given.text().c_str());
 }
 
+Status as_hosts(Reading& reading, const Given& given) {
+  return read_count(given, "the number of hosts", &reading.options.hosts);
+}
+
 Status host_list(Reading& reading, const Given& given) {
   return read_host_list(given.word, given.value(), &reading.slots);
 }
@@ -200,6 +204,9 @@ constexpr Word kWords[] = {
     {"hostfile machinefile f default-hostfile", kOne, kEffect, host_file, "FILE",
      "A file of such names, one a line (\"NAME slots=N\" as well)"},
     {"nodes", kOne, kEffect, number_of_hosts, "1", "Number of hosts"},
+    {"as-hosts", kOne, kEffect, as_hosts, "N",
+     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through the "
+     "network transport (also HEADRACE_AS_HOSTS)"},
     {"configfile app", kOne, kEffect, config_file, "FILE",
      "Take the command line from a file: a program with its options on each line"},
 

@@ -74,7 +74,9 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (self.rank != 0) take_knobs(state->settings);
   state->processes = Processes(self.job_id, self.rank, hosts);
   const int host = state->processes.host_of(self.rank);
-  state->node_store = NodeStore(host, state->processes.first_on_host());
+  const std::size_t here = state->processes.of_this_host().size();
+  if (self.processes_here == 0) self.processes_here = static_cast<int>(here);
+  state->node_store = NodeStore(host, state->processes.first_on_host(), here == 1);
   log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", name, self.rank, self.size, host,
              self.job_id.c_str());
   return kOk;
@@ -89,6 +91,13 @@ Processes& processes() noexcept {
   static Processes alone;
   return state != nullptr ? state->processes : alone;
 }
+
+Status begin_fence() {
+  HR_TRY(state->node_store.publish(*state->provider));
+  return state->provider->begin_fence();
+}
+
+Status fence_done(bool* done) { return state->provider->fence_done(done); }
 
 const std::string& setting(std::string_view name) noexcept {
   static const std::string none;

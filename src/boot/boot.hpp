@@ -26,6 +26,9 @@ struct Identity {
   int universe_size = -1;     // -1: unknown
   std::string job_id;         // unique on this host among running jobs; safe in a file name
   bool has_launcher = false;  // false: singleton
+  // Processes of the job that share this machine's cores: as many as on this host, but where one machine is declared
+  // to be several hosts (mpiexec --as-hosts).
+  int processes_here = 0;
 };
 
 // What process 0 says for the whole job beside the knobs of scope job: read() is called there alone, once.
@@ -49,6 +52,9 @@ Status put(std::string_view key, std::string_view value);
 Status get(std::string_view key, std::string* value);
 // Collective over the job; blocks.
 Status fence();
+// The same in two steps, for who must go on making progress meanwhile. No other call of these until it is done.
+Status begin_fence();
+Status fence_done(bool* done);
 
 // The key-value store of a host: its first process puts, before the first fence; the others get, after it, with one
 // question to the launcher for all keys. What has not been put is empty. node_put() has no effect in other processes.

@@ -15,11 +15,12 @@ namespace hr::boot {
 class NodeStore {
  public:
   NodeStore() = default;
-  NodeStore(int host, bool first) : key_("headrace-node-" + std::to_string(host)), first_(first) {}
+  NodeStore(int host, bool first, bool alone = false)
+      : key_("headrace-node-" + std::to_string(host)), first_(first), alone_(alone) {}
 
   // Has an effect on the first process of the host alone, until it has published.
   void put(std::string_view key, std::string_view value);
-  // Before a fence: what has been put, if anything.
+  // Before a fence. Something is published even where nothing has been put: the others will ask.
   Status publish(Provider& provider);
   // Empty when it has not been put. Errors: the provider's.
   Status get(Provider& provider, std::string_view key, std::string* value);
@@ -27,6 +28,7 @@ class NodeStore {
  private:
   std::string key_;
   bool first_ = false;
+  bool alone_ = true;   // on its host: nobody will ask
   bool known_ = false;  // values_ is what was published
   KeyValues values_;
 };

@@ -21,6 +21,8 @@ namespace {
 // The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
+constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
+constexpr std::string_view kLeaveBarrier = "barrier_out";
 constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
 
 int number_of(const char* text) noexcept {
@@ -72,6 +74,7 @@ class Pmi1 final : public Provider {
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
     HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init"));
+    identity->processes_here = reply().number("machine_ranks", 0);  // our own launcher alone
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -105,7 +108,13 @@ class Pmi1 final : public Provider {
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
   Status get_waiting(std::string_view key, std::string* value) override { return get(key, " wait=1", value); }
 
-  Status fence() override { return call("cmd=barrier_in\n", "barrier_out"); }
+  Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
+  Status begin_fence() override { return send(kEnterBarrier); }
+  Status fence_done(bool* done) override {
+    pollfd state{socket_, POLLIN, 0};
+    *done = received_.find('\n') != std::string::npos || ::poll(&state, 1, 0) == 1;
+    return *done ? receive_answer(kEnterBarrier, kLeaveBarrier) : kOk;
+  }
 
   Status finalize() override {
     HR_TRY(call("cmd=finalize\n", "finalize_ack"));
@@ -196,6 +205,10 @@ class Pmi1 final : public Provider {
   // Sends a line and waits for the answer of that name.
   Status call(std::string_view line, std::string_view answer) {
     HR_TRY(send(line));
+    return receive_answer(line, answer);
+  }
+
+  Status receive_answer(std::string_view line, std::string_view answer) {
     HR_TRY(receive_line());
     if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
     const std::string_view asked = line.substr(0, line.size() - 1);

@@ -17,13 +17,19 @@ namespace hr::boot {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Fills the identity, and a host number for each rank where the launcher says; else *hosts is left empty.
+  // Fills the identity (processes_here where the launcher says), and a host number for each rank where the launcher says; else *hosts is left empty.
   virtual Status connect(Identity* identity, std::vector<int>* hosts) = 0;
   // After connect(): whether job_id is unique among the running jobs of a host.
   [[nodiscard]] virtual bool names_jobs() const noexcept { return false; }
   virtual Status put(std::string_view key, std::string_view value) = 0;
   virtual Status get(std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
+  // The same in two steps; by default the first one blocks.
+  virtual Status begin_fence() { return fence(); }
+  virtual Status fence_done(bool* done) {
+    *done = true;
+    return kOk;
+  }
   // The value of a key as soon as a process has put it, where can_wait().
   [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
   virtual Status get_waiting(std::string_view /*key*/, std::string* /*value*/) { return Errc::kUnsupportedOperation; }

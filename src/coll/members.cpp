@@ -7,6 +7,7 @@
 #include "boot/boot.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/shared/area.hpp"
+#include "p2p/peer_memory.hpp"
 
 namespace hr::coll {
 namespace {
@@ -20,8 +21,7 @@ struct Kept final : comm::CollectiveState {
 }  // namespace
 
 int host_of(int proc) noexcept {
-  const int together = knobs().coll_hosts_of;
-  return together > 0 ? proc / together : boot::processes().host_of(proc);
+  return boot::processes().host_of(proc);
 }
 
 Members::Members(const comm::Communicator& comm)
@@ -47,7 +47,8 @@ void Members::find_out() {
   const bool together =
       std::all_of(peers_.begin(), peers_.end(), [&](int proc) { return host_of(proc) == host_of(peers_[0]); });
   spread_ = !inter_ && !together && ranks_.empty();  // a level is not composed again
-  can_share_ = !inter_ && together && size_ > 1 && knobs().coll_shared_bytes != 0;
+  can_share_ = !inter_ && together && size_ > 1 && knobs().coll_shared_bytes != 0 &&
+               std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
   shared_from_ = can_share_ ? knobs().coll_shared_after : std::numeric_limits<int>::max();
   if (can_share_) area_ = std::make_unique<shared::Area>(*this);
 }

@@ -15,6 +15,9 @@
 namespace hr::p2p {
 namespace {
 
+// Where what arrives by another transport than the one that sleeps does not end the sleep.
+constexpr double kSleepUnheard = 200e-6;
+
 std::unique_ptr<Engine> the_engine;
 
 }  // namespace
@@ -70,7 +73,7 @@ Status init() {
   current_engine = the_engine.get();
   the_engine->rank = identity.rank;
   the_engine->peers.assign(static_cast<std::size_t>(identity.size), &the_engine->unconnected);
-  the_engine->processes_on_node = static_cast<int>(boot::processes().of_this_host().size());
+  the_engine->processes_on_node = identity.processes_here;
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
@@ -79,7 +82,12 @@ Status init() {
   freed_exports::init();
   the_engine->transports = transport::active();
   for (transport::Transport* each : the_engine->transports) {
-    if (each->can_sleep()) the_engine->sleeper = each;
+    if (!each->can_sleep()) continue;
+    if (the_engine->sleeper == nullptr) {
+      the_engine->sleeper = each;
+    } else {
+      the_engine->sleep_limit = kSleepUnheard;
+    }
   }
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");

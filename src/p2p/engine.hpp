@@ -73,7 +73,8 @@ struct Engine {
   std::vector<Peer*> busy;                            // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
   std::span<transport::Transport* const> transports;  // those that progress
-  transport::Transport* sleeper = nullptr;            // the transport that can sleep, if any
+  transport::Transport* sleeper = nullptr;            // the first transport that can sleep, if any
+  double sleep_limit = 1;                             // seconds; short where another one cannot end its sleep
   // Messages that this process and their other sides copy together (shared_copy.hpp), as far as it has not begun.
   IntrusiveList<Request, &Request::link_> to_read;
   IntrusiveList<Request, &Request::link_> to_write;
@@ -84,7 +85,7 @@ struct Engine {
   ContextMembers context_members;
   unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
   std::vector<std::unique_ptr<FileState>> file_states{detail::file_states};
-  int processes_on_node = 1;
+  int processes_on_node = 1;    // that share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
 };
 

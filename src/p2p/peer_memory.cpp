@@ -4,6 +4,8 @@
 
 namespace hr::p2p {
 
+bool shares_memory(int proc) noexcept { return transport::shares_memory(proc); }
+
 Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) {
   for (transport::Transport* each : transport::active()) {
     if (each->reaches(proc) && each->caps(proc).remote_read) {

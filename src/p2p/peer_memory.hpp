@@ -1,4 +1,4 @@
-// Reading the memory of other processes of the node, for layers that arrange for it to stay as it is meanwhile.
+// Which processes share memory with this one, and reading it, for layers that arrange for it to stay as it is meanwhile.
 // Threads: library lock.
 #pragma once
 
@@ -8,6 +8,9 @@
 #include "base/status.hpp"
 
 namespace hr::p2p {
+
+// Both processes can map the same memory. Not so where they talk through a network, on one machine too.
+[[nodiscard]] bool shares_memory(int proc) noexcept;
 
 // Copies from host memory of another process. MPI_ERR_UNSUPPORTED_OPERATION where no transport can, or the system does
 // not let us, or the knob shm_single_copy is off; nothing has been copied then.

@@ -90,7 +90,7 @@ void sleep_for(double seconds) {
   add(Statistic::waits_slept);
   ++progress.sleeping_waits;
   const int depth = LibraryLock::suspend();
-  sleeper->sleep(*armed, seconds);
+  sleeper->sleep(*armed, std::min(seconds, engine()->sleep_limit));
   LibraryLock::resume(depth);
   --progress.sleeping_waits;
 }

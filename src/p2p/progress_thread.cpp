@@ -73,7 +73,7 @@ bool poll_on() {
 // wake() that ended it.
 bool sleep() {
   transport::Transport* sleeper = engine()->sleeper;
-  const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
+  const double seconds = std::min(needs_polling() ? kSleepPolling : kSleepSeconds, engine()->sleep_limit);
   const auto armed = sleeper->arm();
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);

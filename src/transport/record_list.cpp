@@ -2,13 +2,14 @@
 
 #include "transport/self/self.hpp"
 #include "transport/shm/shm.hpp"
+#include "transport/ucx/ucx.hpp"
 
 namespace hr::transport {
 
 std::span<const Record* const> record_list() noexcept {
   static constexpr const Record* kRecords[] = {
       &self::kRecord,
-      &shm::kRecord,
+      &shm::kRecord, &ucx::kRecord,
   };
   return kRecords;
 }

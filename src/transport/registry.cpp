@@ -1,5 +1,8 @@
-#include <cstdlib>
+#include <algorithm>
+#include <string>
+#include <string_view>
 
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/record_list.hpp"
@@ -20,13 +23,58 @@ void refuse(int from, const Header& header, const std::byte* /*payload*/, std::s
                      " bytes, which nothing here takes: does it run another version of the library?");
 }
 
+std::string known_names() {
+  std::string names;
+  for (const Record* record : record_list()) names += (names.empty() ? "" : ", ") + std::string(record->name);
+  return names;
+}
+
+// The records that the knob allows, in the order of the list above.
+Status allowed(std::vector<const Record*>* out) {
+  const std::string& wanted = knobs().transports;
+  if (wanted == "auto") {
+    out->assign(record_list().begin(), record_list().end());
+    return kOk;
+  }
+  std::vector<std::string_view> names;
+  for (std::string_view rest = wanted; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (name.empty()) continue;
+    if (std::ranges::none_of(record_list(), [&](const Record* record) { return name == record->name; })) {
+      return fail(Errc::kOther, "HEADRACE_TRANSPORTS=%s: there is no transport \"%.*s\" (there are %s; auto takes all)",
+                  wanted.c_str(), static_cast<int>(name.size()), name.data(), known_names().c_str());
+    }
+    names.push_back(name);
+  }
+  for (const Record* record : record_list()) {
+    if (std::ranges::find(names, record->name) != names.end()) out->push_back(record);
+  }
+  return kOk;
+}
+
+Transport* transport_of(int proc) noexcept {
+  const auto found = std::ranges::find_if(state.active, [proc](Transport* each) { return each->reaches(proc); });
+  return found == state.active.end() ? nullptr : *found;
+}
+
+bool reaches_everybody(int size) noexcept {
+  for (int proc = 0; proc < size; ++proc) {
+    if (transport_of(proc) == nullptr) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status init(const Job& job, Upcalls& upcalls) {
   for (Handler& handler : upcalls.handlers) {
     if (handler == nullptr) handler = refuse;
   }
-  for (const Record* record : record_list()) {
+  std::vector<const Record*> records;
+  HR_TRY(allowed(&records));
+  for (const Record* record : records) {
+    if (record->fills_gaps && reaches_everybody(job.size)) continue;
     std::unique_ptr<Transport> made;
     HR_TRY(record->create(job, upcalls, &made));
     if (made == nullptr) continue;
@@ -39,19 +87,24 @@ Status init(const Job& job, Upcalls& upcalls) {
 }
 
 Status connect(int proc, Transport** out) {
-  std::string tried;
-  for (Transport* transport : state.active) {
-    if (transport->reaches(proc)) {
-      HR_TRY(transport->connect(proc));
-      log::write(log::Level::kTrace, "rank %d is reached by %.*s", proc, static_cast<int>(transport->name().size()),
-                 transport->name().data());
-      *out = transport;
-      return kOk;
-    }
-    tried.append(tried.empty() ? "" : ", ").append(transport->name());
+  if (Transport* transport = transport_of(proc); transport != nullptr) {
+    HR_TRY(transport->connect(proc));
+    log::write(log::Level::kTrace, "rank %d is reached by %.*s", proc, static_cast<int>(transport->name().size()),
+               transport->name().data());
+    *out = transport;
+    return kOk;
   }
-  return fail(Errc::kOther, "rank %d is on another node and none of the transports here (%s) reaches it", proc,
-              tried.c_str());
+  std::string tried;
+  for (Transport* transport : state.active) tried.append(tried.empty() ? "" : ", ").append(transport->name());
+  return fail(Errc::kOther, "none of the transports here (%s) reaches rank %d; HEADRACE_TRANSPORTS=%s", tried.c_str(),
+              proc, knobs().transports.c_str());
+}
+
+bool shares_memory(int proc) noexcept {
+  const Transport* transport = transport_of(proc);
+  if (transport == nullptr) return false;
+  const Caps caps = transport->caps(proc);
+  return caps.same_node || caps.same_address_space;
 }
 
 std::span<Transport* const> active() noexcept { return state.active; }

@@ -1,4 +1,4 @@
-// Transport: how bytes reach another process. self, shm (later cuda_ipc, ucx) implement this; p2p uses nothing else.
+// Transport: how bytes reach another process. self, shm and ucx implement this; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
 // one process to another arrive in the order they were accepted. Arrival is an upcall from within progress(), of the
@@ -147,7 +147,8 @@ class Transport {
                         std::uint64_t* /*before*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Puts and updates of that process that were started before are there before those that are started after.
+  // Puts and updates of that process that were started before are there before those that are started after it has
+  // returned success. Status::again(): not yet; to be called again, with progress in between.
   virtual Status fence(int /*proc*/) { return kOk; }
   // Complete when all puts and updates of that process that were started before are there, for anybody to see.
   virtual Status flush(int /*proc*/, Operation* done) {
@@ -193,10 +194,15 @@ struct Record {
   // nullptr when the transport has nothing to do in this job (no peer it could reach). Publishes what others need to
   // reach this process. A failure of one process must not keep the others from opening: it is for open() to report.
   Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
+  // Made only where there are processes that no transport before it reaches.
+  bool fills_gaps = false;
 };
 
-// Collective over the job. Unset handlers are set to one that reports the message and ends the job.
+// Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors: MPI_ERR_OTHER
+// when HEADRACE_TRANSPORTS names one that there is not; the transports'.
 Status init(const Job& job, Upcalls& upcalls);
+// Whether both processes can reach the same memory, through the transport that connect() would take.
+[[nodiscard]] bool shares_memory(int proc) noexcept;
 // The transport for a process: the first in list order that reaches it; connected on return.
 // Errors: MPI_ERR_OTHER when none does, naming the process and what was tried.
 Status connect(int proc, Transport** out);

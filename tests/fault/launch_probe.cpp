@@ -55,6 +55,9 @@ void do_step(std::string_view step) {
     check(boot::init());
   } else if (step == "hello") {
     say_hello();
+  } else if (step == "here") {
+    std::printf("%d here\n", boot::identity().processes_here);
+    std::fflush(stdout);
   } else if (step == "exchange") {
     exchange();
   } else if (step == "fence") {

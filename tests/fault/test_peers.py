@@ -4,6 +4,7 @@ HEADRACE_PEERS names a virtual environment with the package `mpich`; without it 
 """
 
 import os
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
 
 
 EARLY_EXIT = os.environ.get("HR_EARLY_EXIT", "")
+ACROSS_HOSTS = os.environ.get("HR_ACROSS_HOSTS", "")
 
 
 def files_of_foreign_jobs() -> set[str]:
@@ -69,6 +71,15 @@ class Mpich(LaunchTest):
             self.assertRegex(line, r"rank \d of 3 app 0 nodes 000 launcher 1 job \S+$")
             jobs.add(line.split(" job ")[1])
         self.assertEqual((len(result.stdout.splitlines()), len(jobs)), (3, 1), result.stdout)
+
+    def test_its_launcher_puts_our_ranks_on_two_hosts(self):
+        """Proxies for two names of this machine, which its launcher takes for two hosts."""
+        hosts = ("-launcher", "fork", "-hosts", f"{socket.gethostname()},127.0.0.1", "-ppn", "2", "-n", "4")
+        for case in ("meet", "early"):
+            result = run(*hosts, ACROSS_HOSTS, case, launcher=str(PEERS / "bin/mpiexec.hydra"))
+            self.assert_ended(result, 0)
+        result = run(*hosts, ACROSS_HOSTS, "shared", launcher=str(PEERS / "bin/mpiexec.hydra"))
+        self.assertEqual(result.stdout.count("shares with 2 "), 4, result.stdout)
 
     def test_its_launcher_hears_our_abort(self):
         result = run("-n", "2", PROBE, "init", "fence", "abort=7@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))

@@ -83,7 +83,11 @@ program communicators
   call MPI_Comm_size(sub, m, e)
   call check(m == (n + 1 - mod(rank, 2)) / 2, 'MPI_Comm_split')
   call MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, made, e)
-  call check(c_comm_size(NUMBER(made)) == n, 'MPI_Comm_split_type')
+  ! The launcher may say that they are on several hosts.
+  call get_environment_variable('MPI_LOCALNRANKS', name, status=e)
+  m = n
+  if (e == 0) read (name, *) m
+  call check(c_comm_size(NUMBER(made)) == m, 'MPI_Comm_split_type')
   call MPI_Comm_free(made, e)
   call MPI_Comm_test_inter(sub, flag, e)
   call check(.not. flag, 'MPI_Comm_test_inter')

@@ -1,4 +1,4 @@
-// Collectives that go over hosts level by level, where HEADRACE_COLL_HOSTS_OF says that ranks are on several: every
+// Collectives that go over hosts level by level, where ranks are on several (mpiexec --as-hosts): every
 // operation that has a composition, every root, blocking, non-blocking and several at once, in place, short and long;
 // on a communicator whose hosts follow one another, on one whose ranks go round them, and on one that has a host with
 // one process. Every element is checked.

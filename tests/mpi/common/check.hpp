@@ -24,6 +24,16 @@ inline int world_size() {
   return size;
 }
 
+// Collective. Whether all ranks are, or are declared to be, on one host.
+inline bool one_host() {
+  MPI_Comm here = MPI_COMM_NULL;
+  int members = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  MPI_Comm_size(here, &members);
+  MPI_Comm_free(&here);
+  return members == world_size();
+}
+
 [[noreturn]] inline void fail(const char* file, int line, const std::string& what) {
   std::fprintf(stderr, "rank %d: %s:%d: %s\n", world_rank(), file, line, what.c_str());
   std::fflush(stderr);

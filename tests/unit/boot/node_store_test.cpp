@@ -38,6 +38,20 @@ std::string value_of(NodeStore& store, Launcher& launcher, std::string_view key)
   return value;
 }
 
+TEST(NodeStore, WhoHasNothingToPutAnswersWhereOthersAsk) {
+  Launcher launcher;
+  NodeStore first(2, true);
+  ASSERT_TRUE(first.publish(launcher).ok());
+  NodeStore other(2, false);
+  EXPECT_EQ(value_of(other, launcher, "key"), "");
+
+  NodeStore alone(4, true, true);
+  alone.put("key", "here");
+  ASSERT_TRUE(alone.publish(launcher).ok());
+  std::string value;
+  EXPECT_FALSE(launcher.get("headrace-node-4", &value).ok());
+}
+
 TEST(NodeStore, AllKeysAreOneValue) {
   Launcher launcher;
   NodeStore first(3, true);

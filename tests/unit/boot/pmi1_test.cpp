@@ -94,6 +94,32 @@ TEST(Pmi1, IdentityComesFromTheLauncher) {
   EXPECT_TRUE(finalize().ok());
 }
 
+TEST(Pmi1, AFenceInTwoStepsEndsWithItsAnswer) {
+  ScriptedLauncher launcher(friendly());
+  ASSERT_TRUE(init().ok()) << take_detail();
+  ASSERT_TRUE(begin_fence().ok());
+  bool done = false;
+  while (!done) ASSERT_TRUE(fence_done(&done).ok()) << take_detail();
+  std::string value;
+  EXPECT_TRUE(get("anything", &value).ok()) << take_detail();  // the answer has been taken
+  EXPECT_TRUE(finalize().ok());
+}
+
+TEST(Pmi1, WhoSharesTheCoresIsWhoSharesTheNodeUnlessTheLauncherSaysSo) {
+  {
+    ScriptedLauncher launcher(friendly());
+    ASSERT_TRUE(init().ok()) << take_detail();
+    EXPECT_EQ(identity().processes_here, 2);
+    EXPECT_TRUE(finalize().ok());
+  }
+  auto answers = friendly();
+  answers["init"] += " machine_ranks=3";
+  ScriptedLauncher launcher(answers);
+  ASSERT_TRUE(init().ok()) << take_detail();
+  EXPECT_EQ(identity().processes_here, 3);
+  EXPECT_TRUE(finalize().ok());
+}
+
 TEST(Pmi1, OfALauncherThatSaysLittleProcessZeroTellsTheRest) {
   auto answers = friendly();
   answers["get_my_kvsname"] = "cmd=my_kvsname kvsname=12.0/x";

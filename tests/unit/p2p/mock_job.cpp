@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "boot/provider.hpp"
 #include "transport/record_list.hpp"
@@ -16,11 +17,11 @@ int job_size = mock_job::kSize;
 // Every process is on a node of its own.
 class MockProvider final : public boot::Provider {
  public:
-  Status connect(boot::Identity* identity) override {
+  Status connect(boot::Identity* identity, std::vector<int>* hosts) override {
     identity->rank = 0;
     identity->size = job_size;
     identity->job_id = "mock";
-    for (int rank = 0; rank < job_size; ++rank) identity->node_of_rank.push_back(rank);
+    for (int rank = 0; rank < job_size; ++rank) hosts->push_back(rank);
     return kOk;
   }
   Status put(std::string_view key, std::string_view value) override {

@@ -1,0 +1,28 @@
+# hr_find_ucx(<variable>)
+#
+# The directory of UCX's headers, which the network transport is compiled with; empty where there are none. They come
+# from the variable HEADRACE_UCX_INCLUDE_DIR, else from the system, else from the Python package libucx-cu13 or
+# libucx-cu12 of the build. UCX itself is not linked to: it is found at run time (src/transport/ucx/library.hpp).
+function(hr_find_ucx result)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -c
+      "import glob, sys; print(';'.join(f for p in sys.path for f in glob.glob(p + '/libucx/include')))"
+    OUTPUT_VARIABLE package_dirs OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} DOC "UCX's headers for the network transport")
+  if(NOT HEADRACE_UCX_INCLUDE_DIR)
+    message(STATUS "Headrace: no UCX headers found; jobs cannot span hosts "
+                   "(pip install libucx-cu13, or set HEADRACE_UCX_INCLUDE_DIR)")
+    set(${result} "" PARENT_SCOPE)
+    return()
+  endif()
+  file(STRINGS ${HEADRACE_UCX_INCLUDE_DIR}/ucp/api/ucp_version.h lines REGEX "define UCP_API_M[AI][JN]OR")
+  string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
+  list(JOIN numbers "." version)
+  if(version VERSION_LESS 1.13)
+    message(WARNING "Headrace: UCX in ${HEADRACE_UCX_INCLUDE_DIR} is ${version}, 1.13 is needed; jobs cannot span hosts")
+    set(${result} "" PARENT_SCOPE)
+    return()
+  endif()
+  message(STATUS "Headrace: network transport compiled with UCX ${version} (${HEADRACE_UCX_INCLUDE_DIR})")
+  set(${result} ${HEADRACE_UCX_INCLUDE_DIR} PARENT_SCOPE)
+endfunction()

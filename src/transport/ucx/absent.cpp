@@ -1,0 +1,19 @@
+// In place of ucx.cpp where the library is built without UCX's headers.
+#include "transport/ucx/ucx.hpp"
+#include "transport/ucx/unavailable.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+Status create(const Job& /*job*/, const Upcalls& /*upcalls*/, std::unique_ptr<Transport>* out) {
+  *out = std::make_unique<Unavailable>(
+      "processes of this job share no memory, and this library was built without UCX, which reaches other hosts: build "
+      "it with UCX's headers (pip install libucx-cu13, or the system's libucx-dev)");
+  return kOk;
+}
+
+}  // namespace
+
+const Record kRecord{"ucx", create, true};
+
+}  // namespace hr::transport::ucx

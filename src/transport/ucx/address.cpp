@@ -1,0 +1,78 @@
+#include "transport/ucx/address.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+#include "boot/boot.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+constexpr std::size_t kPiece = 900;  // characters that every launcher takes as a value
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string key_of(int rank, std::size_t piece) {
+  return "headrace-ucx-" + std::to_string(rank) + "-" + std::to_string(piece);
+}
+
+}  // namespace
+
+std::string encode(std::span<const std::byte> bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0);
+    for (std::size_t i = 0; i <= count; ++i) text += kLetters[group >> (18 - 6 * i) & 63];
+  }
+  return text;
+}
+
+bool decode(std::string_view text, std::vector<std::byte>* bytes) {
+  bytes->clear();
+  if (text.size() % 4 == 1) return false;
+  for (std::size_t at = 0; at < text.size(); at += 4) {
+    const std::string_view letters = text.substr(at, 4);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t value = i < letters.size() ? kLetters.find(letters[i]) : 0;
+      if (value == std::string_view::npos) return false;
+      group = group << 6 | static_cast<std::uint32_t>(value);
+    }
+    for (std::size_t i = 0; i + 1 < letters.size(); ++i)
+      bytes->push_back(static_cast<std::byte>(group >> (16 - 8 * i)));
+  }
+  return true;
+}
+
+// The first value says how long the text is: "212.ABC...".
+Status publish_address(int rank, std::span<const std::byte> address) {
+  std::string text = encode(address);
+  text = std::to_string(text.size()) + "." + text;
+  for (std::size_t from = 0, piece = 0; from < text.size(); from += kPiece, ++piece) {
+    HR_TRY(boot::put(key_of(rank, piece), std::string_view(text).substr(from, kPiece)));
+  }
+  return kOk;
+}
+
+Status fetch_address(int rank, std::vector<std::byte>* address) {
+  std::string text;
+  HR_TRY(boot::get(key_of(rank, 0), &text));
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  const bool good = error == std::errc() && digits < text.size() && *end == '.';
+  std::string more;
+  for (std::size_t piece = 1; good && text.size() < digits + 1 + length; ++piece) {
+    HR_TRY(boot::get(key_of(rank, piece), &more));
+    if (more.empty()) break;
+    text += more;
+  }
+  if (good && text.size() == digits + 1 + length && decode(std::string_view(text).substr(digits + 1), address)) {
+    return kOk;
+  }
+  return fail(Errc::kOther, "the launcher handed out \"%.100s\" as the network address of rank %d", text.c_str(), rank);
+}
+
+}  // namespace hr::transport::ucx

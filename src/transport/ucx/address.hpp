@@ -1,0 +1,27 @@
+// Addresses of UCX workers in the launcher's key-value space: text of the characters that every launcher takes, over as
+// many keys as their length needs.
+//
+// Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr::transport::ucx {
+
+// Before the exchange.
+Status publish_address(int rank, std::span<const std::byte> address);
+// After it. Errors: the launcher's; MPI_ERR_OTHER for what publish_address() did not write.
+Status fetch_address(int rank, std::vector<std::byte>* address);
+
+// Four letters, digits, '-' or '_' for three bytes.
+[[nodiscard]] std::string encode(std::span<const std::byte> bytes);
+// False for what encode() did not write.
+[[nodiscard]] bool decode(std::string_view text, std::vector<std::byte>* bytes);
+
+}  // namespace hr::transport::ucx

@@ -1,0 +1,90 @@
+// Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX has done with it.
+//
+// Two sizes, as short messages are many. What is given back is kept for the next, up to kMostKept of each.
+// Owner: the transport. Threads: library lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "transport/transport.hpp"
+
+namespace hr::transport::ucx {
+
+// What travels in front of a payload. All processes of a job run the same library on machines of one byte order.
+struct Head {
+  std::uint64_t sequence;  // of the messages from this sender to this receiver, from 0 on
+  std::uint32_t from;
+  std::uint32_t padding = 0;
+  Header header;
+};
+static_assert(sizeof(Head) == 40);
+
+inline constexpr std::size_t kMaxPayload = 65536;
+
+struct Buffer {
+  Buffer* next = nullptr;  // while it is not in use
+  void* sender = nullptr;  // while it is: the peer that it goes to
+  std::size_t room = 0;    // bytes of payload
+  std::size_t bytes = 0;   // that are used
+  Head head;
+
+  [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+class Buffers {
+ public:
+  Buffers() = default;
+  ~Buffers() {
+    for (Kept& kept : kept_) {
+      while (kept.first != nullptr) destroy(take_first(kept));
+    }
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  // nullptr: no memory.
+  [[nodiscard]] Buffer* take(std::size_t bytes) {
+    Kept& kept = kept_for(bytes);
+    if (kept.first != nullptr) return take_first(kept);
+    void* const memory = ::operator new(sizeof(Buffer) + kept.room, std::nothrow);
+    if (memory == nullptr) return nullptr;
+    auto* made = ::new (memory) Buffer;
+    made->room = kept.room;
+    return made;
+  }
+
+  void give_back(Buffer* buffer) noexcept {
+    Kept& kept = kept_for(buffer->room);
+    if (kept.count == kMostKept) return destroy(buffer);
+    buffer->next = kept.first;
+    kept.first = buffer;
+    ++kept.count;
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = 64;
+  struct Kept {
+    std::size_t room;
+    Buffer* first = nullptr;
+    std::size_t count = 0;
+  };
+
+  Kept& kept_for(std::size_t bytes) noexcept { return kept_[bytes <= kept_[0].room ? 0 : 1]; }
+  static Buffer* take_first(Kept& kept) noexcept {
+    Buffer* const first = kept.first;
+    kept.first = first->next;
+    --kept.count;
+    return first;
+  }
+  static void destroy(Buffer* buffer) noexcept {
+    buffer->~Buffer();
+    ::operator delete(buffer);
+  }
+
+  std::array<Kept, 2> kept_{Kept{2048}, Kept{kMaxPayload}};
+};
+
+}  // namespace hr::transport::ucx

@@ -1,0 +1,151 @@
+#include "transport/ucx/library.hpp"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+constexpr const char* kName = "libucp.so.0";
+
+// lib/ of the environment that this library is installed in has its Python packages below it.
+std::vector<std::string> packages_beside_us() {
+  Dl_info own{};
+  if (::dladdr(reinterpret_cast<const void*>(&packages_beside_us), &own) == 0 || own.dli_fname == nullptr) return {};
+  const std::string_view path = own.dli_fname;
+  const std::string folder(path.substr(0, path.rfind('/') + 1));
+  glob_t found{};
+  std::vector<std::string> paths;
+  const std::string pattern = folder + "python3*/*-packages/libucx/lib/" + kName;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return paths;
+}
+
+std::string path_of(void* library) {
+  Dl_info info{};
+  void* const known = ::dlsym(library, "ucp_init_version");
+  return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : kName;
+}
+
+bool is_set(const char* name) noexcept { return environment(name) != nullptr; }
+
+bool is_only_thread() noexcept {
+  struct stat tasks{};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
+}
+
+// While UCX is loaded it patches mmap and its kin, to see what the program does with memory, unless this variable says
+// no; there is no other way to say it. Nobody may read the environment meanwhile.
+class WithoutMemoryHooks {
+ public:
+  WithoutMemoryHooks() noexcept : set_(!is_set(kVariable) && is_only_thread()) {
+    if (set_) ::setenv(kVariable, "n", 0);
+  }
+  ~WithoutMemoryHooks() {
+    if (set_) ::unsetenv(kVariable);
+  }
+  WithoutMemoryHooks(const WithoutMemoryHooks&) = delete;
+  WithoutMemoryHooks& operator=(const WithoutMemoryHooks&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "UCX_MEM_EVENTS";
+  bool set_;
+};
+
+// One attempt; the reason is added to `tried`.
+void* attempt(const std::string& path, std::string* tried) {
+  if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
+  const char* reason = ::dlerror();
+  *tried += (tried->empty() ? "" : "; ") + std::string(reason != nullptr ? reason : path.c_str());
+  return nullptr;
+}
+
+void* open_any(std::string* tried) {
+  const WithoutMemoryHooks without;
+  // Two of them in one process would mix.
+  if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
+  if (const std::string& directory = knobs().ucx_dir; !directory.empty()) {
+    return attempt(directory + "/" + kName, tried);
+  }
+  if (void* library = attempt(kName, tried); library != nullptr) return library;
+  std::vector<std::string> others = packages_beside_us();
+#ifdef HR_UCX_OF_BUILD
+  others.emplace_back(HR_UCX_OF_BUILD);
+#endif
+  for (const std::string& path : others) {
+    if (void* library = attempt(path, tried); library != nullptr) return library;
+  }
+  return nullptr;
+}
+
+// Of the part of UCX that reads its settings while it is loaded: by default it prints warnings that are nothing to the
+// user, takes over the signals of crashes, which are the program's or ours (bind/crash.hpp), and initialises CUDA.
+void quieten(void* library) {
+  using SetValue = ucs_status_t (*)(const char*, const char*);
+  using DisableSignals = void (*)();
+  const auto set = reinterpret_cast<SetValue>(::dlsym(library, "ucs_global_opts_set_value"));
+  const auto set_unless = [&](const char* variable, const char* name, const char* value) {
+    if (set != nullptr && !is_set(variable)) static_cast<void>(set(name, value));
+  };
+  set_unless("UCX_LOG_LEVEL", "LOG_LEVEL", "fatal");
+  set_unless("UCX_MODULES", "MODULES", "^cuda,rocm,ze");
+  set_unless("UCX_MEMTYPE_CACHE", "MEMTYPE_CACHE", "n");
+  set_unless("UCX_VFS_ENABLE", "VFS_ENABLE", "n");
+  const auto disable = reinterpret_cast<DisableSignals>(::dlsym(library, "ucs_debug_disable_signals"));
+  if (disable != nullptr && !is_set("UCX_ERROR_SIGNALS") && !is_set("UCX_HANDLE_ERRORS")) disable();
+}
+
+Status find_functions(void* library, Library* out) {
+  const char* missing = nullptr;
+  const auto find = [&](const char* name) {
+    void* const found = ::dlsym(library, name);
+    if (found == nullptr) missing = name;
+    return found;
+  };
+#define HR_FIND(name) out->name = reinterpret_cast<decltype(out->name)>(find("ucp_" #name));
+  HR_UCP_FUNCTIONS(HR_FIND)
+#undef HR_FIND
+  out->status_string = reinterpret_cast<decltype(out->status_string)>(find("ucs_status_string"));
+  out->path = path_of(library);
+  if (missing == nullptr) return kOk;
+  return fail(Errc::kOther, "%s has no function %s: UCX 1.13 or newer is needed (pip install headrace[ucx])",
+              out->path.c_str(), missing);
+}
+
+Status load(Library* out) {
+  std::string tried;
+  void* const library = open_any(&tried);
+  if (library == nullptr) {
+    return fail(
+        Errc::kOther,
+        "processes of this job share no memory, and UCX, which reaches other hosts, is not found (%s). Install it "
+        "(pip install headrace[ucx], or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
+        tried.c_str(), kName);
+  }
+  quieten(library);
+  HR_TRY(find_functions(library, out));
+  log::write(log::Level::kDecision, "ucx: version %s in %s", out->get_version_string(), out->path.c_str());
+  return kOk;
+}
+
+}  // namespace
+
+Status open_library(const Library** out) {
+  static Library library;
+  static bool loaded = false;
+  if (!loaded) HR_TRY(load(&library));
+  loaded = true;
+  *out = &library;
+  return kOk;
+}
+
+}  // namespace hr::transport::ucx

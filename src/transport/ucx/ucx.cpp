@@ -1,0 +1,576 @@
+#include "transport/ucx/ucx.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "transport/ucx/address.hpp"
+#include "transport/ucx/buffers.hpp"
+#include "transport/ucx/in_order.hpp"
+#include "transport/ucx/memory.hpp"
+#include "transport/ucx/sleepers.hpp"
+#include "transport/ucx/unavailable.hpp"
+#include "transport/ucx/updates.hpp"
+#include "transport/ucx/worker.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+constexpr unsigned kMessages = 0;  // the one kind of active message
+// Messages to a peer that UCX has not done with; further ones wait above.
+constexpr int kMostInFlight = 32;
+// A process that ends takes its connections along. Where that is a failure the launcher says which, and ends the job;
+// only if it does not is the path what failed.
+constexpr double kLaunchersTime = 1;
+constexpr double kFinalizeSleep = 200e-6;
+
+// A message that has come: memory of UCX's, or of ours where UCX had no room for it.
+struct Arrived {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  bool ours = false;
+};
+
+class Ucx final : public Transport {
+ public:
+  Ucx(const Job& job, const Upcalls& upcalls, const Library& library)
+      : rank_(job.rank), upcalls_(upcalls), library_(library), peers_(static_cast<std::size_t>(job.size)) {}
+  ~Ucx() override;
+
+  Status create();
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
+  [[nodiscard]] bool reaches(int proc) const noexcept override { return proc != rank_; }
+  [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
+    return {.inline_bytes = 0,
+            .max_payload = kMaxPayload,
+            .chunk_bytes = kMaxPayload,
+            .exposes_host = true,
+            .exposes_device = worker_.knows_device_memory(),
+            .latency_seconds = 10e-6,
+            .bytes_per_second = 2e9};
+  }
+
+  Status connect(int proc) override;
+  Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
+  std::byte* reserve(int proc, std::size_t bytes) override;
+  void commit(int proc, const Header& header) override;
+  bool progress() override;
+
+  Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) override {
+    return memory_.expose(address, bytes, device, key);
+  }
+  void withdraw(const RemoteKey& key) noexcept override { memory_.withdraw(key); }
+  Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
+    if (key == nullptr) return Errc::kUnsupportedOperation;
+    HR_TRY(usable(proc));
+    return memory_.get(proc, peer(proc).endpoint, *key, parts, done);
+  }
+  Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
+    if (key == nullptr) return Errc::kUnsupportedOperation;
+    HR_TRY(usable(proc));
+    return memory_.put(proc, peer(proc).endpoint, *key, parts, done);
+  }
+  Status update(int proc, const RemoteKey& key, std::uint64_t address, std::size_t bytes, Update update,
+                std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done) override {
+    HR_TRY(usable(proc));
+    return updates_.start(proc, peer(proc).endpoint, key, address, bytes, update, operand, compare, before, done);
+  }
+  Status fence(int proc) override;
+  Status flush(int proc, Operation* done) override;
+
+  [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
+  [[nodiscard]] std::optional<std::uint32_t> arm() override;
+  void sleep(std::uint32_t armed, double at_most_seconds) override {
+    sleepers_.sleep(at_most_seconds);
+    sleepers_.disarm(armed);
+  }
+  void wake() noexcept override { sleepers_.wake(); }
+
+  Status finalize() override;
+
+ private:
+  // A process that this one has heard of. It exists from the first message from it or the first connect() on.
+  struct Peer {
+    Peer(Ucx& all, int process) : owner(all), proc(process) {}
+    Ucx& owner;
+    int proc;
+    ucp_ep_h endpoint = nullptr;  // null: not connected
+    std::uint64_t sent = 0;
+    int in_flight = 0;
+    Buffer* reserved = nullptr;
+    InOrder<Arrived> order;
+    Operation fence;  // of fence(), while `fencing`
+    bool fencing = false;
+    ucs_status_t failure = UCS_OK;
+    double failed_at = 0;
+    bool told = false;
+  };
+
+  Peer& peer(int proc) {
+    auto& entry = peers_[static_cast<std::size_t>(proc)];
+    if (entry == nullptr) [[unlikely]]
+      entry = std::make_unique<Peer>(*this, proc);
+    return *entry;
+  }
+  Status usable(int proc);
+  [[nodiscard]] Status why_lost(const Peer& peer) const;
+  Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures);
+  void post(Peer& peer, Buffer* buffer);
+  void fail_path(Peer& peer, ucs_status_t status);
+  void tell_failures();
+  void close_failed();
+  void end_flushes();
+
+  void deliver(Arrived& message);
+  void release(Arrived& message);
+  void deliver_all();
+
+  static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                             const ucp_am_recv_param_t* how);
+  static void fetched(void* request, ucs_status_t status, std::size_t bytes, void* argument);
+  static void sent(void* request, ucs_status_t status, void* argument);
+  static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
+
+  // Makes progress until `done`, giving the core to others.
+  template <class Done>
+  void wait(Done&& done);
+  void flush_all();
+  void close(Peer& peer);
+  void close_all();
+
+  // A flush waits for UCX's and for the updates before it.
+  struct Flush {
+    int proc;
+    std::uint64_t updates;
+    Operation puts;
+    Operation* done;
+  };
+  // A message whose data is still being fetched.
+  struct Fetch {
+    Ucx& owner;
+    Arrived message;
+  };
+
+  int rank_;
+  const Upcalls& upcalls_;
+  const Library& library_;
+  Worker worker_;
+  Memory memory_{library_, worker_};
+  Updates updates_{library_, worker_, memory_, rank_};
+  Buffers buffers_;
+  Sleepers sleepers_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // by process
+  std::vector<Arrived> arrived_;              // since the last delivery
+  std::list<Flush> flushes_;
+  std::vector<Peer*> broken_;  // failed, and not closed yet
+  std::vector<Peer*> failed_;  // closed, and not told yet
+  int in_flight_ = 0;          // of all peers
+  int closes_ = 0;             // under way
+  bool closing_ = false;       // nothing more is to be said or heard
+  bool closed_ = false;
+};
+
+Ucx::~Ucx() {
+  if (!closed_) {
+    // The program ends without MPI_Finalize, and with messages under way.
+    memory_.abandon();
+    worker_.abandon();
+    return;
+  }
+  for (Arrived& message : arrived_) release(message);
+  for (auto& each : peers_) {
+    if (each == nullptr) continue;
+    for (auto& [number, message] : each->order.early()) release(message);
+    if (each->reserved != nullptr) buffers_.give_back(each->reserved);
+  }
+}
+
+Status Ucx::create() {
+  HR_TRY(worker_.create(library_));
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kMessages;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+  handler.cb = arrive;
+  handler.arg = this;
+  const ucs_status_t status = library_.worker_set_am_recv_handler(worker_.get(), &handler);
+  if (status != UCS_OK) {
+    return fail(Errc::kOther, "ucx: no active messages: %s", library_.status_string(status));
+  }
+  if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
+  std::vector<std::byte> address;
+  HR_TRY(worker_.address(&address));
+  HR_TRY(updates_.listen());
+  return publish_address(rank_, address);
+}
+
+// --- paths ---
+
+Status Ucx::connect(int proc) {
+  Peer& to = peer(proc);
+  if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
+  std::vector<std::byte> address;
+  HR_TRY(fetch_address(proc, &address));
+  // Not every network finds out that the other side is gone.
+  if (make_endpoint(to, address, true).ok()) return kOk;
+  static_cast<void>(take_detail());
+  return make_endpoint(to, address, false);
+}
+
+Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures) {
+  ucp_ep_params_t wanted{};
+  wanted.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+  wanted.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  wanted.err_mode = UCP_ERR_HANDLING_MODE_NONE;
+  if (finds_failures) {
+    wanted.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    wanted.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    wanted.err_handler = {path_failed, &peer};
+  }
+  const ucs_status_t status = library_.ep_create(worker_.get(), &wanted, &peer.endpoint);
+  if (status == UCS_OK) return kOk;
+  peer.endpoint = nullptr;
+  return fail(Errc::kOther, "ucx: no path to rank %d: %s (UCX_LOG_LEVEL=info says more)", peer.proc,
+              library_.status_string(status));
+}
+
+Status Ucx::why_lost(const Peer& peer) const {
+  return fail(Errc::kOther, "the path to rank %d by the network (ucx) has failed: %s", peer.proc,
+              library_.status_string(peer.failure));
+}
+
+Status Ucx::usable(int proc) {
+  HR_TRY(connect(proc));
+  const Peer& to = peer(proc);
+  return to.failure == UCS_OK ? kOk : why_lost(to);
+}
+
+void Ucx::path_failed(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
+  auto& peer = *static_cast<Peer*>(argument);
+  peer.owner.fail_path(peer, status);
+}
+
+void Ucx::fail_path(Peer& peer, ucs_status_t status) {
+  if (closing_ || peer.failure != UCS_OK) return;
+  peer.failure = status;
+  peer.failed_at = now_seconds();
+  broken_.push_back(&peer);
+}
+
+// Ends what is under way on broken paths; not from within UCX.
+void Ucx::close_failed() {
+  for (Peer* peer : std::exchange(broken_, {})) {
+    updates_.lose(peer->proc);
+    if (peer->endpoint != nullptr) close(*peer);
+    failed_.push_back(peer);
+  }
+}
+
+// What is under way through the endpoint ends with an error.
+void Ucx::close(Peer& peer) {
+  ucp_request_param_t how{};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  how.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  how.cb.send = [](void* request, ucs_status_t /*status*/, void* argument) {
+    auto& self = *static_cast<Ucx*>(argument);
+    self.library_.request_free(request);
+    --self.closes_;
+  };
+  how.user_data = this;
+  const ucs_status_ptr_t answer = library_.ep_close_nbx(std::exchange(peer.endpoint, nullptr), &how);
+  if (UCS_PTR_IS_PTR(answer)) ++closes_;
+}
+
+void Ucx::tell_failures() {
+  for (std::size_t i = 0; i < failed_.size();) {
+    Peer& lost = *failed_[i];
+    if (now_seconds() - lost.failed_at < kLaunchersTime) {
+      ++i;
+      continue;
+    }
+    failed_.erase(failed_.begin() + static_cast<std::ptrdiff_t>(i));
+    lost.told = true;
+    const Status why = why_lost(lost);
+    if (upcalls_.lost != nullptr) upcalls_.lost(lost.proc, why);
+  }
+}
+
+// --- sending ---
+
+std::byte* Ucx::reserve(int proc, std::size_t bytes) {
+  Peer& to = peer(proc);
+  if (to.in_flight >= kMostInFlight || to.failure != UCS_OK) return nullptr;
+  if (to.reserved != nullptr && to.reserved->room < bytes) {
+    buffers_.give_back(to.reserved);
+    to.reserved = nullptr;
+  }
+  if (to.reserved == nullptr) to.reserved = buffers_.take(bytes);
+  if (to.reserved == nullptr) return nullptr;
+  to.reserved->bytes = bytes;
+  return to.reserved->payload();
+}
+
+void Ucx::commit(int proc, const Header& header) {
+  Peer& to = peer(proc);
+  Buffer* const buffer = std::exchange(to.reserved, nullptr);
+  buffer->head = {to.sent++, static_cast<std::uint32_t>(rank_), 0, header};
+  post(to, buffer);
+}
+
+Status Ucx::send(int proc, const Header& header, const void* payload, std::size_t bytes) {
+  std::byte* const slot = reserve(proc, bytes);
+  if (slot == nullptr) {
+    const Peer& to = peer(proc);
+    return to.told ? why_lost(to) : Status::again();
+  }
+  if (bytes != 0) std::memcpy(slot, payload, bytes);
+  commit(proc, header);
+  return kOk;
+}
+
+void Ucx::post(Peer& peer, Buffer* buffer) {
+  buffer->sender = &peer;
+  ucp_request_param_t how{};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  how.memory_type = UCS_MEMORY_TYPE_HOST;
+  how.cb.send = sent;
+  how.user_data = buffer;
+  const ucs_status_ptr_t answer =
+      library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
+  if (UCS_PTR_IS_PTR(answer)) {
+    ++peer.in_flight;
+    ++in_flight_;
+    return;
+  }
+  buffers_.give_back(buffer);
+  if (UCS_PTR_IS_ERR(answer)) fail_path(peer, UCS_PTR_STATUS(answer));
+}
+
+void Ucx::sent(void* request, ucs_status_t status, void* argument) {
+  auto* const buffer = static_cast<Buffer*>(argument);
+  auto& to = *static_cast<Peer*>(buffer->sender);
+  Ucx& self = to.owner;
+  self.library_.request_free(request);
+  self.buffers_.give_back(buffer);
+  --to.in_flight;
+  --self.in_flight_;
+  if (status != UCS_OK) self.fail_path(to, status);
+}
+
+// --- receiving ---
+
+// Nothing is delivered from within UCX: what is delivered may send and connect.
+ucs_status_t Ucx::arrive(void* argument, const void* /*header*/, std::size_t /*header_bytes*/, void* data,
+                         std::size_t bytes, const ucp_am_recv_param_t* how) {
+  auto& self = *static_cast<Ucx*>(argument);
+  if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
+    self.arrived_.push_back({static_cast<std::byte*>(data), bytes, false});
+    return UCS_INPROGRESS;  // keeps the data
+  }
+  auto* const fetch = new Fetch{self, {new std::byte[bytes], bytes, true}};
+  ucp_request_param_t wanted{};
+  wanted.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  wanted.memory_type = UCS_MEMORY_TYPE_HOST;
+  wanted.cb.recv_am = fetched;
+  wanted.user_data = fetch;
+  const ucs_status_ptr_t answer =
+      self.library_.am_recv_data_nbx(self.worker_.get(), data, fetch->message.data, bytes, &wanted);
+  if (!UCS_PTR_IS_PTR(answer)) fetched(nullptr, UCS_PTR_STATUS(answer), bytes, fetch);
+  return UCS_INPROGRESS;
+}
+
+void Ucx::fetched(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
+  auto* const fetch = static_cast<Fetch*>(argument);
+  Ucx& self = fetch->owner;
+  if (request != nullptr) self.library_.request_free(request);
+  if (status == UCS_OK) {
+    self.arrived_.push_back(fetch->message);
+  } else {
+    self.release(fetch->message);  // its sender's path has failed, which is told by itself
+  }
+  delete fetch;
+}
+
+void Ucx::release(Arrived& message) {
+  if (message.ours) {
+    delete[] message.data;
+  } else if (message.data != nullptr) {
+    library_.am_data_release(worker_.get(), message.data);
+  }
+  message.data = nullptr;
+}
+
+void Ucx::deliver(Arrived& message) {
+  Head head;
+  std::memcpy(&head, message.data, sizeof head);
+  upcalls_.handlers[kind_of(head.header)](static_cast<int>(head.from), head.header, message.data + sizeof head,
+                                          message.bytes - sizeof head);
+  release(message);
+}
+
+void Ucx::deliver_all() {
+  std::vector<Arrived> now;
+  now.swap(arrived_);
+  for (Arrived& message : now) {
+    Head head;
+    std::memcpy(&head, message.data, sizeof head);
+    peer(static_cast<int>(head.from)).order.arrive(head.sequence, std::move(message), [this](Arrived& each) {
+      deliver(each);
+    });
+  }
+  now.clear();
+  if (arrived_.empty()) arrived_.swap(now);  // keeps its memory
+}
+
+bool Ucx::progress() {
+  bool moved = library_.worker_progress(worker_.get()) != 0;
+  if (!arrived_.empty()) {
+    deliver_all();
+    moved = true;
+  }
+  if (updates_.has_work()) [[unlikely]] {
+    updates_.work([this](int proc) { return connect(proc).ok() ? peer(proc).endpoint : nullptr; });
+    moved = true;
+  }
+  if (!broken_.empty()) [[unlikely]]
+    close_failed();
+  if (!flushes_.empty()) [[unlikely]]
+    end_flushes();
+  if (!failed_.empty()) [[unlikely]]
+    tell_failures();
+  return moved;
+}
+
+std::optional<std::uint32_t> Ucx::arm() {
+  const std::uint32_t armed = sleepers_.arm();
+  const bool idle = arrived_.empty() && failed_.empty() && broken_.empty() && !updates_.has_work();
+  if (idle && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
+  sleepers_.disarm(armed);
+  return std::nullopt;
+}
+
+// UCX's own fence waits where the network does not keep the order, and for the other side's progress.
+Status Ucx::fence(int proc) {
+  HR_TRY(usable(proc));
+  Peer& to = peer(proc);
+  if (!to.fencing) {
+    to.fence = {};
+    to.fencing = true;
+    HR_TRY(flush(proc, &to.fence));
+  }
+  if (!to.fence.complete) return Status::again();
+  to.fencing = false;
+  return to.fence.status;
+}
+
+Status Ucx::flush(int proc, Operation* done) {
+  HR_TRY(usable(proc));
+  Flush& flush = flushes_.emplace_back(proc, updates_.last(), Operation{}, done);
+  memory_.flush(peer(proc).endpoint, &flush.puts);
+  end_flushes();
+  return kOk;
+}
+
+void Ucx::end_flushes() {
+  flushes_.remove_if([this](Flush& flush) {
+    if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;
+    const bool lost = peer(flush.proc).failure != UCS_OK;
+    flush.done->status = lost ? Status(Errc::kOther) : flush.puts.status;
+    flush.done->complete = true;
+    return true;
+  });
+}
+
+// --- the end ---
+
+template <class Done>
+void Ucx::wait(Done&& done) {
+  while (!done()) {
+    if (progress()) continue;
+    ::sched_yield();
+    if (progress() || !can_sleep()) continue;
+    if (const auto armed = arm()) sleep(*armed, kFinalizeSleep);
+  }
+}
+
+void Ucx::flush_all() {
+  struct Left {
+    const Library& library;
+    int flushes = 0;
+  } left{library_};
+  for (auto& each : peers_) {
+    if (each == nullptr || each->endpoint == nullptr || each->failure != UCS_OK) continue;
+    ucp_request_param_t how{};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    how.cb.send = [](void* request, ucs_status_t /*status*/, void* argument) {
+      auto& left = *static_cast<Left*>(argument);
+      left.library.request_free(request);
+      --left.flushes;
+    };
+    how.user_data = &left;
+    const ucs_status_ptr_t answer = library_.ep_flush_nbx(each->endpoint, &how);
+    if (UCS_PTR_IS_PTR(answer)) ++left.flushes;
+  }
+  // A flush does not wait for messages that the other side fetches.
+  wait([&] { return left.flushes == 0 && in_flight_ == 0 && closes_ == 0; });
+}
+
+// Everybody has flushed: what is still on its way nobody waits for.
+void Ucx::close_all() {
+  for (auto& each : peers_) {
+    if (each == nullptr) continue;
+    memory_.forget(each->proc);
+    if (each->endpoint != nullptr) close(*each);
+  }
+  while (closes_ != 0) library_.worker_progress(worker_.get());
+}
+
+// A process that closed its connections while others still send would take from them what they have sent. So all flush,
+// then wait for one another, and go on receiving meanwhile, since to flush is to wait for the other side to receive.
+Status Ucx::finalize() {
+  flush_all();
+  closing_ = true;  // who is faster closes already
+  HR_TRY(boot::begin_fence());
+  bool everybody = false;
+  Status status = kOk;
+  wait([&] {
+    status = boot::fence_done(&everybody);
+    return everybody || !status.ok();
+  });
+  close_all();
+  closed_ = true;
+  return status;
+}
+
+Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+  const Library* library = nullptr;
+  Status status = open_library(&library);
+  std::unique_ptr<Ucx> made;
+  if (status.ok()) {
+    made = std::make_unique<Ucx>(job, upcalls, *library);
+    status = made->create();
+  }
+  if (status.ok()) {
+    *out = std::move(made);
+  } else {
+    *out = std::make_unique<Unavailable>(take_detail());
+  }
+  return kOk;
+}
+
+}  // namespace
+
+const Record kRecord{"ucx", create, true};
+
+}  // namespace hr::transport::ucx

@@ -1,0 +1,30 @@
+// A network transport that cannot be had in this process: open() says why, after the exchange that the others wait in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "transport/transport.hpp"
+
+namespace hr::transport::ucx {
+
+class Unavailable final : public Transport {
+ public:
+  explicit Unavailable(std::string why) : why_(std::move(why)) {}
+  Status open() override { return fail(Errc::kOther, "%s", why_.c_str()); }
+  [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
+  [[nodiscard]] bool reaches(int /*proc*/) const noexcept override { return false; }
+  [[nodiscard]] Caps caps(int /*proc*/) const noexcept override { return {}; }
+  Status connect(int /*proc*/) override { return open(); }
+  Status send(int /*proc*/, const Header&, const void*, std::size_t) override { return open(); }
+  std::byte* reserve(int /*proc*/, std::size_t) override { return nullptr; }
+  void commit(int /*proc*/, const Header&) override {}
+  bool progress() override { return false; }
+  Status finalize() override { return kOk; }
+
+ private:
+  std::string why_;
+};
+
+}  // namespace hr::transport::ucx

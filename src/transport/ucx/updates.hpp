@@ -1,0 +1,88 @@
+// Updates: atomic updates of others' memory, done by the owner's processor when the request for one arrives.
+//
+// So they are atomic whatever the network can do, also towards the owner's own atomic operations; they need the owner's
+// progress. UCX's own atomic operations would be the network's for some peers and the processor's for others, and for
+// want of the network's there are none at all on paths that find out about failures.
+// Owner: the transport. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "transport/transport.hpp"
+#include "transport/ucx/memory.hpp"
+
+namespace hr::transport::ucx {
+
+class Updates {
+ public:
+  Updates(const Library& library, const Worker& worker, const Memory& memory, int rank)
+      : library_(library), worker_(worker), memory_(memory), rank_(rank) {}
+
+  // Takes the requests and answers of others from now on.
+  Status listen();
+
+  Status start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
+               Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done);
+
+  [[nodiscard]] bool has_work() const noexcept { return !asked_.empty() || !answered_.empty(); }
+  // Does what others have asked for, and ends what they have answered. endpoint_of(proc): null where there is no path.
+  template <class EndpointOf>
+  void work(EndpointOf&& endpoint_of) {
+    for (const Request& request : std::exchange(asked_, {})) {
+      if (ucp_ep_h endpoint = endpoint_of(static_cast<int>(request.from)); endpoint != nullptr)
+        serve(request, endpoint);
+    }
+    for (const Answer& answer : std::exchange(answered_, {})) end(answer);
+  }
+
+  // Of those started so far with that process: its number, and whether all up to that one have ended.
+  [[nodiscard]] std::uint64_t last() const noexcept { return next_ - 1; }
+  [[nodiscard]] bool ended(int proc, std::uint64_t up_to) const noexcept;
+  // Ends all with that process by an error.
+  void lose(int proc);
+
+ private:
+  // What travels.
+  struct Request {
+    std::uint32_t from;
+    std::uint32_t update;  // Update
+    std::uint64_t number;
+    std::uint64_t memory;  // of the key
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t operand;
+    std::uint64_t compare;
+  };
+  struct Answer {
+    std::uint32_t from;
+    std::uint32_t done;  // 0: the memory is not exposed (any more)
+    std::uint64_t number;
+    std::uint64_t before;
+  };
+  struct Pending {
+    std::uint64_t* before;
+    Operation* done;
+  };
+
+  void serve(const Request& request, ucp_ep_h endpoint);
+  void end(const Answer& answer);
+  template <class Text>
+  ucs_status_t send(ucp_ep_h endpoint, unsigned kind, const Text& text);
+  template <class Text, std::vector<Text> Updates::* kList>
+  static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                             const ucp_am_recv_param_t* how);
+
+  const Library& library_;
+  const Worker& worker_;
+  const Memory& memory_;
+  int rank_;
+  std::uint64_t next_ = 1;
+  std::map<std::pair<int, std::uint64_t>, Pending> pending_;  // by process and number
+  std::vector<Request> asked_;
+  std::vector<Answer> answered_;
+};
+
+}  // namespace hr::transport::ucx

@@ -1,0 +1,97 @@
+#include "transport/ucx/worker.hpp"
+
+#include <string>
+
+#include "base/knobs.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+// The oldest interface with what we use; a library that is newer serves it.
+constexpr unsigned kMajor = 1;
+constexpr unsigned kMinor = 13;
+
+struct Setting {
+  const char* name;
+  const char* value;
+};
+// The processes that this transport serves share nothing, even where they are on one machine. Without its cache of
+// registered memory UCX need not watch what the program frees.
+constexpr Setting kSettings[] = {
+    {"TLS", "^shm,cuda_ipc,rocm_ipc"},
+    {"RCACHE_ENABLE", "n"},
+    {"WARN_UNUSED_ENV_VARS", "n"},
+};
+
+}  // namespace
+
+Worker::~Worker() {
+  if (worker_ != nullptr) library_->worker_destroy(worker_);
+  if (context_ != nullptr) library_->cleanup(context_);
+}
+
+Status Worker::create(const Library& library) {
+  library_ = &library;
+  constexpr std::uint64_t kNeeded = UCP_FEATURE_AM | UCP_FEATURE_RMA;
+  // A network that cannot tell of arrivals is polled.
+  if (make_context(kNeeded | UCP_FEATURE_WAKEUP).ok() && make_worker().ok()) {
+    if (library.worker_get_efd(worker_, &descriptor_) != UCS_OK) descriptor_ = -1;
+  } else {
+    static_cast<void>(take_detail());
+    if (context_ != nullptr) library.cleanup(context_);
+    context_ = nullptr;
+    HR_TRY(make_context(kNeeded));
+    HR_TRY(make_worker());
+  }
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  device_memory_ = library.context_query(context_, &attributes) == UCS_OK &&
+                   (attributes.memory_types & std::uint64_t{1} << UCS_MEMORY_TYPE_CUDA) != 0;
+  return kOk;
+}
+
+Status Worker::make_context(std::uint64_t features) {
+  ucp_config_t* settings = nullptr;
+  if (const ucs_status_t read = library_->config_read(nullptr, nullptr, &settings); read != UCS_OK) {
+    return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
+  }
+  for (const auto& [name, value] : kSettings) {
+    // Of another version of UCX, which does not know it, it is not needed.
+    if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
+      static_cast<void>(library_->config_modify(settings, name, value));
+    }
+  }
+  ucp_params_t wanted{};
+  wanted.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  wanted.features = features;
+  wanted.name = "headrace";
+  const ucs_status_t made = library_->init_version(kMajor, kMinor, &wanted, settings, &context_);
+  library_->config_release(settings);
+  if (made == UCS_OK) return kOk;
+  context_ = nullptr;
+  return fail(Errc::kOther, "ucx: no network can be used: %s (UCX_LOG_LEVEL=info says more)",
+              library_->status_string(made));
+}
+
+Status Worker::make_worker() {
+  ucp_worker_params_t wanted{};
+  wanted.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  wanted.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  const ucs_status_t made = library_->worker_create(context_, &wanted, &worker_);
+  if (made == UCS_OK) return kOk;
+  worker_ = nullptr;
+  return fail(Errc::kOther, "ucx: no worker: %s (UCX_LOG_LEVEL=info says more)", library_->status_string(made));
+}
+
+Status Worker::address(std::vector<std::byte>* out) const {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS;
+  const ucs_status_t asked = library_->worker_query(worker_, &attributes);
+  if (asked != UCS_OK) return fail(Errc::kOther, "ucx: the worker has no address: %s", library_->status_string(asked));
+  const auto* bytes = reinterpret_cast<const std::byte*>(attributes.address);
+  out->assign(bytes, bytes + attributes.address_length);
+  library_->worker_release_address(worker_, attributes.address);
+  return kOk;
+}
+
+}  // namespace hr::transport::ucx

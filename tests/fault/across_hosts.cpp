@@ -1,0 +1,122 @@
+// Ranks on different hosts that end in all sorts of ways: across_hosts <case>. Values are checked.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mpi.h"
+
+namespace {
+
+int rank = 0;
+int size = 1;
+
+void check(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "across_hosts: rank %d: %s\n", rank, what);
+  std::abort();
+}
+
+int value_of(int message, int at) { return message * 1000 + at % 997; }
+
+// Everybody has a path to everybody.
+void meet() {
+  std::vector<int> all(static_cast<std::size_t>(size), -1);
+  MPI_Alltoall(std::vector<int>(static_cast<std::size_t>(size), rank).data(), 1, MPI_INT, all.data(), 1, MPI_INT,
+               MPI_COMM_WORLD);
+  for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
+}
+
+// The last rank dies while all wait for it.
+void wait_for_a_death() {
+  meet();
+  if (rank == size - 1) ::raise(SIGKILL);
+  int nothing = 0;
+  MPI_Recv(&nothing, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+// Senders are in MPI_Finalize long before the receiver looks at what they sent.
+void finalize_early() {
+  constexpr int kMessages = 200;
+  constexpr int kMost = 4000;
+  std::vector<int> data(kMost);
+  if (rank != 0) {
+    for (int message = 0; message < kMessages; ++message) {
+      const int count = message * 37 % kMost;
+      for (int at = 0; at < count; ++at) data[static_cast<std::size_t>(at)] = value_of(message, at);
+      MPI_Send(data.data(), count, MPI_INT, 0, rank, MPI_COMM_WORLD);
+    }
+    return;
+  }
+  ::usleep(300'000);
+  for (int from = size - 1; from > 0; --from) {
+    for (int message = 0; message < kMessages; ++message) {
+      const int count = message * 37 % kMost;
+      MPI_Recv(data.data(), kMost, MPI_INT, from, from, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int at = 0; at < count; ++at) {
+        check(data[static_cast<std::size_t>(at)] == value_of(message, at), "wrong data");
+      }
+    }
+  }
+}
+
+// No world model: the library is taken down when the process ends.
+int sessions() {
+  for (int round = 0; round < 2; ++round) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "across_hosts", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    check(sum == size * (size - 1) / 2, "wrong sum");
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+  }
+  if (rank == 0) std::puts("ok");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "meet";
+  if (what == "sessions") return sessions();
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (what == "death") {
+    wait_for_a_death();
+  } else if (what == "early") {
+    finalize_early();
+  } else if (what == "exit") {
+    meet();
+    return 0;  // without MPI_Finalize
+  } else if (what == "shared") {
+    MPI_Comm here;
+    int members = 0;
+    int global = 0;
+    int* is_global = &global;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &members);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &is_global, &global);
+    std::printf("rank %d shares with %d place %s of %s\n", rank, members, std::getenv("MPI_LOCALRANKID"),
+                std::getenv("MPI_LOCALNRANKS"));
+    MPI_Comm_free(&here);
+  } else {
+    meet();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) std::puts("ok");
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,121 @@
+"""One machine as several hosts (mpiexec --as-hosts): where ranks are said to be, and how such jobs end."""
+
+import os
+import unittest
+
+from launching import PROBE, LaunchTest, run, shared_files
+
+PROGRAM = os.environ["HR_ACROSS_HOSTS"]
+
+
+def nodes(*words: str, environment: dict | None = None) -> str:
+    result = run(*words, PROBE, "init", "hello", "finalize", env={**clean(), **(environment or {})})
+    first = next(line for line in result.stdout.splitlines() if line.startswith("rank 0 "))
+    return first.split("nodes ")[1].split()[0]
+
+
+def clean() -> dict:
+    """Without what this test itself may be run with."""
+    return {name: value for name, value in os.environ.items() if name not in ("HEADRACE_AS_HOSTS", "HEADRACE_TRANSPORTS")}
+
+
+class Places(LaunchTest):
+    def test_blocks_of_ranks(self):
+        for words, expected in (
+            (("-n", "4"), "0000"), (("-n", "4", "--as-hosts", "2"), "0011"), (("-n", "5", "--as-hosts", "2"), "00011"),
+            (("-n", "7", "--as-hosts=3"), "0001122"), (("-n", "2", "--as-hosts", "8"), "01"),
+            (("-n", "1", "--as-hosts", "2"), "0"),
+        ):
+            self.assertEqual(nodes(*words), expected, words)
+
+    def test_the_variable_and_the_option_that_wins(self):
+        self.assertEqual(nodes("-n", "4", environment={"HEADRACE_AS_HOSTS": "4"}), "0123")
+        self.assertEqual(nodes("-n", "4", "--as-hosts", "2", environment={"HEADRACE_AS_HOSTS": "4"}), "0011")
+
+    def test_no_number(self):
+        for value in ("0", "-1", "two"):
+            self.assert_ended(run("-n", "2", "--as-hosts", value, "true"), 2, "the number of hosts")
+
+    def test_cores_are_shared_by_all(self):
+        result = run("-n", "4", "--as-hosts", "2", PROBE, "init", "here", "finalize", env=clean())
+        self.assertEqual(sorted(result.stdout.split("\n")), [""] + 4 * ["4 here"])
+
+    def test_what_programs_see(self):
+        result = run("-n", "5", "--as-hosts", "2", PROGRAM, "shared", env=clean())
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), [
+            "rank 0 shares with 3 place 0 of 3", "rank 1 shares with 3 place 1 of 3",
+            "rank 2 shares with 3 place 2 of 3", "rank 3 shares with 2 place 0 of 2",
+            "rank 4 shares with 2 place 1 of 2",
+        ])
+
+
+class Ends(LaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.files_before = shared_files()
+
+    def tearDown(self):
+        super().tearDown()
+        self.assert_no_files_since(self.files_before)
+
+    def across(self, *words: str, **environment: str):
+        return run("--timeout", "50", "-n", "4", "--as-hosts", "2", *words, env={**clean(), **environment})
+
+    def test_a_rank_that_dies_is_what_is_told(self):
+        result = self.across(PROGRAM, "death")
+        self.assert_ended(result, 137, "rank 3", "killed by signal 9")
+        self.assertNotIn("cannot be reached", result.stderr)
+
+    def test_where_the_job_goes_on_the_path_is_what_fails(self):
+        result = self.across("-disable-auto-cleanup", PROGRAM, "death")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertNotEqual(result.returncode, 124, result.stderr)
+        self.assertIn("rank 3 cannot be reached any more", result.stderr)
+
+    def test_data_outlives_the_call_of_finalize(self):
+        for hosts in ("2", "4"):
+            self.assert_ended(self.across("--as-hosts", hosts, PROGRAM, "early"), 0)
+        self.assert_ended(self.across(PROGRAM, "early", UCX_RNDV_THRESH="100"), 0)
+
+    def test_sessions_end_with_the_process(self):
+        result = self.across(PROGRAM, "sessions")
+        self.assert_ended(result, 0)
+        self.assertEqual((result.stdout, result.stderr), ("ok\n", ""))
+
+    def test_exit_without_finalize(self):
+        self.assert_ended(self.across(PROGRAM, "exit"), 1, "without calling MPI_Finalize")
+
+
+class Transports(LaunchTest):
+    def refused(self, *words: str, **environment: str):
+        return run("--timeout", "50", "-n", "2", *words, PROGRAM, env={**clean(), **environment})
+
+    def test_a_name_that_there_is_not(self):
+        result = self.refused(HEADRACE_TRANSPORTS="self,smoke")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn('there is no transport "smoke" (there are self, shm, ucx', result.stderr)
+
+    def test_none_that_reaches_the_other_host(self):
+        result = self.refused("--as-hosts", "2", HEADRACE_TRANSPORTS="self,shm")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertRegex(result.stderr, r"none of the transports here \(self\) reaches rank \d; HEADRACE_TRANSPORTS=self,shm")
+
+    def test_no_ucx(self):
+        result = self.refused("--as-hosts", "2", HEADRACE_UCX_DIR="/nonexistent")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("pip install headrace[ucx]", result.stderr)
+        self.assertIn("/nonexistent/libucp.so.0", result.stderr)
+
+    def test_one_host_without_shared_memory(self):
+        result = run("--timeout", "50", "-n", "3", PROGRAM, env={**clean(), "HEADRACE_TRANSPORTS": "self,ucx"})
+        self.assert_ended(result, 0)
+        self.assertEqual((result.stdout, result.stderr), ("ok\n", ""))
+
+    def test_one_process_needs_none(self):
+        environment = {**clean(), "HEADRACE_TRANSPORTS": "self,ucx", "HEADRACE_UCX_DIR": "/nonexistent"}
+        self.assert_ended(run("-n", "1", PROGRAM, env=environment), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

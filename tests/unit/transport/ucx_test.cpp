@@ -1,0 +1,381 @@
+// The network transport between two workers of one process, which the launcher of a singleton introduces to each other.
+#include "transport/ucx/ucx.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "boot/boot.hpp"
+#include "transport/ucx/address.hpp"
+#include "transport/ucx/in_order.hpp"
+#include "transport/ucx/sleepers.hpp"
+
+namespace hr::transport {
+namespace {
+
+constexpr double kLimit = 20;  // seconds
+constexpr std::size_t kKind = 3;
+
+struct Message {
+  int from;
+  std::uint64_t number;
+  std::vector<std::byte> payload;
+};
+
+struct Seen {
+  std::vector<Message> messages;
+  std::vector<int> lost;
+  std::string why;
+};
+std::array<Seen, 2> seen;
+
+template <int kWho>
+void take(int from, const Header& header, const std::byte* payload, std::size_t bytes) {
+  seen[kWho].messages.push_back({from, header.words[1], {payload, payload + bytes}});
+}
+
+template <int kWho>
+void lose(int proc, Status why) {
+  EXPECT_FALSE(why.ok());
+  seen[kWho].lost.push_back(proc);
+  seen[kWho].why = take_detail();
+}
+
+std::byte letter(std::uint64_t number, std::size_t at) { return static_cast<std::byte>(number * 31 + at * 7 + 1); }
+
+Header header(std::uint64_t number) { return {{kKind, number, 0}}; }
+
+class Ucx : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { ASSERT_TRUE(boot::init().ok()); }
+
+  void SetUp() override {
+    // The launcher's keys can be written once, and its singleton's again.
+    seen = {};
+    upcalls_[0].handlers.fill(take<0>);
+    upcalls_[1].handlers.fill(take<1>);
+    upcalls_[0].lost = lose<0>;
+    upcalls_[1].lost = lose<1>;
+    for (int rank : {0, 1}) {
+      const Job job{rank, 2, {0, 1}, "unit"};
+      const auto at = static_cast<std::size_t>(rank);
+      ASSERT_TRUE(ucx::kRecord.create(job, upcalls_[at], &sides_[at]).ok());
+    }
+    for (auto& side : sides_) ASSERT_TRUE(side->open().ok()) << take_detail();
+    for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
+  }
+  void TearDown() override {
+    // Each waits until the other has taken what it has sent.
+    const auto finalize = [](std::unique_ptr<Transport>& side) {
+      if (side != nullptr) {
+        EXPECT_TRUE(side->finalize().ok());
+      }
+    };
+    std::thread other(finalize, std::ref(sides_[1]));
+    finalize(sides_[0]);
+    other.join();
+  }
+
+  Transport& side(int rank) { return *sides_[static_cast<std::size_t>(rank)]; }
+  void progress() {
+    for (auto& each : sides_) {
+      if (each != nullptr) each->progress();
+    }
+  }
+  template <class Condition>
+  bool until(Condition&& condition) {
+    const double end = now_seconds() + kLimit;
+    while (!condition()) {
+      if (now_seconds() > end) return false;
+      progress();
+    }
+    return true;
+  }
+
+  std::array<Upcalls, 2> upcalls_;
+  std::array<std::unique_ptr<Transport>, 2> sides_;
+};
+
+// Short ones behind long ones overtake them where nothing puts them back.
+TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
+  constexpr std::size_t kSizes[] = {65536, 0, 8, 40000, 1, 9000, 65536, 100, 2000, 3};
+  constexpr std::uint64_t kCount = 500;
+  const auto size_of = [&](std::uint64_t number) { return kSizes[number % std::size(kSizes)]; };
+  std::vector<std::byte> payload;
+  for (int to : {1, 0}) {
+    for (std::uint64_t number = 0; number < kCount; ++number) {
+      payload.resize(size_of(number));
+      for (std::size_t at = 0; at < payload.size(); ++at) payload[at] = letter(number, at);
+      Status status;
+      ASSERT_TRUE(until([&] {
+        status = side(1 - to).send(to, header(number), payload.data(), payload.size());
+        return !status.is_again();
+      }));
+      ASSERT_TRUE(status.ok()) << take_detail();
+      std::ranges::fill(payload, std::byte{0xee});  // it has been copied
+    }
+    auto& got = seen[static_cast<std::size_t>(to)].messages;
+    ASSERT_TRUE(until([&] { return got.size() == kCount; })) << got.size();
+    for (std::uint64_t number = 0; number < kCount; ++number) {
+      const Message& message = got[number];
+      ASSERT_EQ(message.number, number);
+      ASSERT_EQ(message.from, 1 - to);
+      ASSERT_EQ(message.payload.size(), size_of(number));
+      for (std::size_t at = 0; at < message.payload.size(); ++at) ASSERT_EQ(message.payload[at], letter(number, at));
+    }
+  }
+}
+
+TEST_F(Ucx, AMessageIsBuiltInPlace) {
+  std::byte* slot = side(0).reserve(1, 5000);
+  ASSERT_NE(slot, nullptr);
+  // Given up for another one.
+  slot = side(0).reserve(1, 60000);
+  ASSERT_NE(slot, nullptr);
+  for (std::size_t at = 0; at < 60000; ++at) slot[at] = letter(1, at);
+  side(0).commit(1, header(7));
+  ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
+  EXPECT_EQ(seen[1].messages[0].number, 7U);
+  ASSERT_EQ(seen[1].messages[0].payload.size(), 60000U);
+  for (std::size_t at = 0; at < 60000; ++at) ASSERT_EQ(seen[1].messages[0].payload[at], letter(1, at));
+}
+
+TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
+  const std::vector<std::byte> payload(65536, std::byte{5});
+  std::uint64_t sent = 0;
+  Status status;
+  // More than the buffers of any system hold.
+  while (sent < 4096 && (status = side(0).send(1, header(sent), payload.data(), payload.size())).ok()) ++sent;
+  ASSERT_TRUE(status.is_again()) << sent;
+  EXPECT_EQ(side(0).reserve(1, 8), nullptr);
+  ASSERT_TRUE(until([&] { return seen[1].messages.size() == sent; }));
+  ASSERT_TRUE(until([&] { return side(0).send(1, header(sent), nullptr, 0).ok(); }));
+  ASSERT_TRUE(until([&] { return seen[1].messages.size() == sent + 1; }));
+  EXPECT_EQ(seen[1].messages.back().number, sent);
+}
+
+TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
+  std::vector<std::uint64_t> theirs(20000);
+  for (std::size_t i = 0; i < theirs.size(); ++i) theirs[i] = i;
+  auto* const base = reinterpret_cast<std::byte*>(theirs.data());
+  ASSERT_TRUE(side(0).caps(1).exposes_host);
+  RemoteKey key;
+  ASSERT_TRUE(side(1).expose(base, theirs.size() * 8, false, &key).ok()) << take_detail();
+  const auto address = [&](std::size_t at) { return reinterpret_cast<std::uint64_t>(&theirs[at]); };
+
+  std::vector<std::uint64_t> ours(20000, 77);
+  const RemotePart parts[] = {{address(100), reinterpret_cast<std::byte*>(ours.data()), 8},
+                              {address(0), reinterpret_cast<std::byte*>(&ours[10]), 15000 * 8}};
+  Operation read;
+  ASSERT_TRUE(side(0).get(1, &key, parts, &read).ok()) << take_detail();
+  ASSERT_TRUE(until([&] { return read.complete; }));
+  EXPECT_TRUE(read.status.ok());
+  EXPECT_EQ(ours[0], 100U);
+  EXPECT_EQ(ours[1], 77U);
+  for (std::size_t i = 0; i < 15000; ++i) ASSERT_EQ(ours[10 + i], i);
+
+  for (std::size_t i = 0; i < ours.size(); ++i) ours[i] = 1000000 + i;
+  const RemotePart all{address(0), reinterpret_cast<std::byte*>(ours.data()), ours.size() * 8};
+  Operation written;
+  Operation there;
+  ASSERT_TRUE(side(0).put(1, &key, {&all, 1}, &written).ok()) << take_detail();
+  Status fenced;
+  ASSERT_TRUE(until([&] { return !(fenced = side(0).fence(1)).is_again(); }));
+  EXPECT_TRUE(fenced.ok());
+  ASSERT_TRUE(side(0).flush(1, &there).ok());
+  ASSERT_TRUE(until([&] { return written.complete && there.complete; }));
+  EXPECT_TRUE(written.status.ok() && there.status.ok());
+  EXPECT_EQ(theirs, ours);
+
+  const auto update = [&](std::size_t at, std::size_t bytes, Update what, std::uint64_t operand,
+                          std::uint64_t compare) {
+    std::uint64_t before = 99;
+    Operation done;
+    EXPECT_TRUE(side(0).update(1, key, address(at), bytes, what, operand, compare, &before, &done).ok());
+    EXPECT_TRUE(until([&] { return done.complete; }));
+    EXPECT_TRUE(done.status.ok());
+    return before;
+  };
+  theirs[5] = 40;
+  EXPECT_EQ(update(5, 8, Update::kAdd, 2, 0), 40U);
+  EXPECT_EQ(update(5, 8, Update::kXor, 1, 0), 42U);
+  EXPECT_EQ(update(5, 8, Update::kSwap, 6, 0), 43U);
+  EXPECT_EQ(update(5, 8, Update::kOr, 9, 0), 6U);
+  EXPECT_EQ(update(5, 8, Update::kAnd, 3, 0), 15U);
+  EXPECT_EQ(update(5, 8, Update::kCompareSwap, 50, 4), 3U);
+  EXPECT_EQ(update(5, 8, Update::kCompareSwap, 51, 3), 3U);
+  EXPECT_EQ(theirs[5], 51U);
+  theirs[6] = 0xaaaaaaaa00000001;  // the upper half is not theirs to touch
+  EXPECT_EQ(update(6, 4, Update::kAdd, 2, 0), 1U);
+  EXPECT_EQ(update(6, 4, Update::kCompareSwap, 0xbbbbbbbb00000009, 3), 3U);
+  EXPECT_EQ(theirs[6], 0xaaaaaaaa00000009);
+  Operation blind;
+  ASSERT_TRUE(side(0).update(1, key, address(5), 8, Update::kAdd, 1, 0, nullptr, &blind).ok());
+  Operation flushed;
+  ASSERT_TRUE(side(0).flush(1, &flushed).ok());
+  ASSERT_TRUE(until([&] { return blind.complete && flushed.complete; }));
+  EXPECT_EQ(theirs[5], 52U);
+
+  const RemotePart nothing{address(0), nullptr, 0};
+  Operation empty;
+  ASSERT_TRUE(side(0).get(1, &key, {&nothing, 1}, &empty).ok());
+  EXPECT_TRUE(empty.complete);
+  EXPECT_EQ(side(0).get(1, nullptr, {&all, 1}, nullptr).errc(), Errc::kUnsupportedOperation);
+  EXPECT_EQ(side(0).update(1, key, address(5) + 2, 4, Update::kAdd, 1, 0, nullptr, &blind).errc(),
+            Errc::kUnsupportedOperation);
+  Operation outside;
+  ASSERT_TRUE(side(0).update(1, key, address(20000), 8, Update::kAdd, 1, 0, nullptr, &outside).ok());
+  side(1).withdraw(key);
+  Operation late;
+  ASSERT_TRUE(side(0).update(1, key, address(5), 8, Update::kAdd, 1, 0, nullptr, &late).ok());
+  ASSERT_TRUE(until([&] { return outside.complete && late.complete; }));
+  EXPECT_EQ(outside.status.errc(), Errc::kRmaRange);
+  EXPECT_EQ(late.status.errc(), Errc::kRmaRange);
+  EXPECT_EQ(theirs[5], 52U);
+}
+
+TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
+  ASSERT_TRUE(side(0).send(1, header(1), nullptr, 0).ok());
+  ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
+  ASSERT_TRUE(until([] { return seen[0].messages.size() == 1 && seen[1].messages.size() == 1; }));
+  std::uint64_t theirs = 1;
+  std::uint64_t ours = 2;
+  RemoteKey key;
+  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), 8, false, &key).ok());
+  const RemotePart part{reinterpret_cast<std::uint64_t>(&theirs), reinterpret_cast<std::byte*>(&ours), 8};
+  Operation read;
+  ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
+  ASSERT_TRUE(until([&] { return read.complete; }));
+  EXPECT_EQ(ours, 1U);
+  std::atomic<bool> gone{false};
+  std::thread goes([&] {
+    EXPECT_TRUE(sides_[1]->finalize().ok());
+    gone = true;
+  });
+  while (!gone) side(0).progress();
+  goes.join();
+  sides_[1].reset();
+  // What is started now fails at once, or once it is found out.
+  const auto fails = [&](Status started, const Operation& operation) {
+    return !started.ok() || (until([&] { return operation.complete; }) && !operation.status.ok());
+  };
+  Operation updated;
+  Operation flushed;
+  Operation unread;
+  const Status update = side(0).update(1, key, part.address, 8, Update::kAdd, 1, 0, nullptr, &updated);
+  const Status flush = side(0).flush(1, &flushed);
+  const Status get = side(0).get(1, &key, {&part, 1}, &unread);
+  EXPECT_TRUE(fails(update, updated));
+  EXPECT_TRUE(fails(flush, flushed));
+  EXPECT_TRUE(fails(get, unread));
+  ASSERT_TRUE(until([] { return !seen[0].lost.empty(); }));
+  EXPECT_EQ(seen[0].lost, (std::vector<int>{1}));
+  EXPECT_NE(seen[0].why.find("rank 1"), std::string::npos) << seen[0].why;
+  Status status;
+  ASSERT_TRUE(until([&] { return !(status = side(0).send(1, header(2), nullptr, 0)).is_again(); }));
+  EXPECT_EQ(status.errc(), Errc::kOther);
+  take_detail();
+  for (int round = 0; round < 1000; ++round) progress();
+  EXPECT_EQ(seen[0].lost.size(), 1U);
+}
+
+TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {
+  Transport& sleeper = side(0);
+  if (!sleeper.can_sleep()) GTEST_SKIP() << "UCX tells of no arrivals here";
+  const auto armed = [&] {
+    std::optional<std::uint32_t> token;
+    EXPECT_TRUE(until([&] { return (token = sleeper.arm()).has_value(); }));
+    return token.value_or(0);
+  };
+  double start = now_seconds();
+  std::uint32_t token = armed();
+  std::thread waker([&] { sleeper.wake(); });
+  sleeper.sleep(token, kLimit);
+  waker.join();
+  EXPECT_LT(now_seconds() - start, kLimit / 2);
+
+  ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
+  ASSERT_TRUE(until([] { return !seen[0].messages.empty(); }));
+  start = now_seconds();
+  token = armed();
+  ASSERT_TRUE(side(1).send(0, header(2), nullptr, 0).ok());
+  sleeper.sleep(token, kLimit);
+  EXPECT_LT(now_seconds() - start, kLimit / 2);
+  ASSERT_TRUE(until([] { return seen[0].messages.size() == 2; }));
+}
+
+TEST(UcxAddress, SurvivesTheLaunchersAlphabet) {
+  for (std::size_t length = 0; length < 70; ++length) {
+    std::vector<std::byte> bytes(length);
+    for (std::size_t at = 0; at < length; ++at) bytes[at] = static_cast<std::byte>(at * 37 + 250);
+    const std::string text = ucx::encode(bytes);
+    EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+              std::string::npos);
+    std::vector<std::byte> back;
+    ASSERT_TRUE(ucx::decode(text, &back));
+    EXPECT_EQ(back, bytes);
+  }
+  std::vector<std::byte> ignored;
+  EXPECT_FALSE(ucx::decode("abc=", &ignored));
+  EXPECT_FALSE(ucx::decode("a", &ignored));
+}
+
+TEST(UcxAddress, LongOnesTakeSeveralKeys) {
+  ASSERT_TRUE(boot::init().ok());
+  std::vector<std::byte> bytes(5000);
+  for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 11);
+  ASSERT_TRUE(ucx::publish_address(4, bytes).ok());
+  std::vector<std::byte> back;
+  ASSERT_TRUE(ucx::fetch_address(4, &back).ok()) << take_detail();
+  EXPECT_EQ(back, bytes);
+  ASSERT_TRUE(boot::put("headrace-ucx-5-0", "no address").ok());
+  EXPECT_FALSE(ucx::fetch_address(5, &back).ok());
+  EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
+}
+
+TEST(UcxInOrder, EarlyOnesWait) {
+  ucx::InOrder<int> order;
+  std::vector<int> out;
+  const auto deliver = [&](int& thing) { out.push_back(thing); };
+  for (int number : {2, 1, 4, 0, 3, 5}) order.arrive(static_cast<std::uint64_t>(number), int{number}, deliver);
+  EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_TRUE(order.early().empty());
+}
+
+TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
+  ucx::Sleepers sleepers;
+  ASSERT_TRUE(sleepers.open(-1).ok());
+  constexpr int kThreads = 4;
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> armed{0};
+    std::vector<std::thread> threads;
+    const double start = now_seconds();
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        const std::uint32_t token = sleepers.arm();
+        armed.fetch_add(1);
+        sleepers.sleep(kLimit);
+        sleepers.disarm(token);
+      });
+    }
+    while (armed.load() != kThreads) std::this_thread::yield();
+    sleepers.wake();
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_LT(now_seconds() - start, kLimit / 2);
+  }
+  // Nothing is left for the next one.
+  const std::uint32_t token = sleepers.arm();
+  const double start = now_seconds();
+  sleepers.sleep(0.01);
+  EXPECT_GE(now_seconds() - start, 0.009);
+  sleepers.disarm(token);
+}
+
+}  // namespace
+}  // namespace hr::transport
