@@ -17,7 +17,8 @@ namespace hr::boot {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // Fills the identity (processes_here where the launcher says), and a host number for each rank where the launcher says; else *hosts is left empty.
+  // Fills the identity (processes_here where the launcher says), and a host number for each rank where the launcher
+  // says; else *hosts is left empty.
   virtual Status connect(Identity* identity, std::vector<int>* hosts) = 0;
   // After connect(): whether job_id is unique among the running jobs of a host.
   [[nodiscard]] virtual bool names_jobs() const noexcept { return false; }

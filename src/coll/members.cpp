@@ -20,9 +20,7 @@ struct Kept final : comm::CollectiveState {
 
 }  // namespace
 
-int host_of(int proc) noexcept {
-  return boot::processes().host_of(proc);
-}
+int host_of(int proc) noexcept { return boot::processes().host_of(proc); }
 
 Members::Members(const comm::Communicator& comm)
     : comm_(comm), peers_(comm.peers().procs()), size_(comm.size()), own_(comm.rank()), inter_(comm.is_inter()) {

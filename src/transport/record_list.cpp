@@ -9,7 +9,8 @@ namespace hr::transport {
 std::span<const Record* const> record_list() noexcept {
   static constexpr const Record* kRecords[] = {
       &self::kRecord,
-      &shm::kRecord, &ucx::kRecord,
+      &shm::kRecord,
+      &ucx::kRecord,
   };
   return kRecords;
 }
