@@ -20,6 +20,7 @@ Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) {
   own_host_ = of(comm.rank());
   const std::span<const int> here = ranks(own_host_);
   here_ = std::make_unique<Members>(comm, std::vector<int>(here.begin(), here.end()));
+  if (here_->own() == 0) firsts_ = std::make_unique<Members>(comm, speakers(-1));
 }
 
 int Hosts::speaker(int root) const noexcept {

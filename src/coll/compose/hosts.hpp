@@ -33,6 +33,10 @@ class Hosts {
   [[nodiscard]] const Members& here() const noexcept { return *here_; }
   [[nodiscard]] int own() const noexcept { return own_host_; }
 
+  // The first processes of the hosts, where this process is one of them; else nullptr.
+  [[nodiscard]] const Members* firsts() const noexcept { return firsts_.get(); }
+  [[nodiscard]] bool is_first(int rank) const noexcept { return by_host_[index(begin(of(rank)))] == rank; }
+
   // Who speaks for this host where `root` speaks for its own (none: root < 0), as an index in here().
   [[nodiscard]] int speaker(int root) const noexcept;
   // Those who speak for the hosts, in their order.
@@ -47,6 +51,7 @@ class Hosts {
   bool in_order_ = true;
   int own_host_;
   std::unique_ptr<Members> here_;
+  std::unique_ptr<Members> firsts_;
 };
 
 }  // namespace hr::coll

@@ -26,9 +26,17 @@ namespace hr::coll {
 // The two levels of an operation; `root`: of the operation, or less than 0.
 class Levels {
  public:
+  Levels(const Levels&) = delete;
+  Levels& operator=(const Levels&) = delete;
   explicit Levels(const Call& call, int root = -1)
       : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
-    if (speaks()) across_.emplace(*call.comm, hosts_.speakers(root));
+    if (!speaks()) return;
+    if (root < 0 || hosts_.is_first(root)) {
+      across_ = hosts_.firsts();  // whose plans are kept
+    } else {
+      with_root_.emplace(*call.comm, hosts_.speakers(root));
+      across_ = &*with_root_;
+    }
   }
   [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
   // Those of this host. The one with this index speaks for it.
@@ -36,14 +44,15 @@ class Levels {
   [[nodiscard]] int speaker() const noexcept { return speaker_; }
   [[nodiscard]] bool speaks() const noexcept { return here().own() == speaker_; }
   // The speakers, where this process is one. The root's index among them.
-  [[nodiscard]] const Members* across() const noexcept { return across_ ? &*across_ : nullptr; }
+  [[nodiscard]] const Members* across() const noexcept { return across_; }
   [[nodiscard]] int root_host() const noexcept { return root_host_; }
 
  private:
   const Hosts& hosts_;
   int root_host_;
   int speaker_;
-  std::optional<Members> across_;
+  const Members* across_ = nullptr;
+  std::optional<Members> with_root_;
 };
 
 class Step {
