@@ -15,6 +15,8 @@ namespace {
 
 namespace boot = hr::boot;
 
+int own_rank = 0;  // boot forgets it at finalize()
+
 void check(hr::Status status) {
   if (status.ok()) return;
   std::fprintf(stderr, "launch_probe: %s\n", hr::take_detail().c_str());
@@ -53,6 +55,7 @@ void leave_orphan() {
 void do_step(std::string_view step) {
   if (step == "init") {
     check(boot::init());
+    own_rank = boot::identity().rank;
   } else if (step == "hello") {
     say_hello();
   } else if (step == "here") {
@@ -90,7 +93,7 @@ int main(int argc, char** argv) {
   for (int at = 1; at < argc; ++at) {
     std::string step = argv[at];
     if (const auto sign = step.find('@'); sign != std::string::npos) {
-      if (std::atoi(step.c_str() + sign + 1) != boot::identity().rank) continue;
+      if (std::atoi(step.c_str() + sign + 1) != own_rank) continue;
       step.resize(sign);
     }
     do_step(step);
