@@ -51,8 +51,8 @@ test: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
 
-# Left out: what is about one process, one host, or the package; benchmarks (their figures); other libraries.
-HOSTS_LABELS := hosts|one_host|unit|codegen|install|course|compat|offload|tuning|bench
+# Left out: what is about one process, one host, or the package.
+HOSTS_LABELS := hosts|one_host|unit|codegen|install|course|tuning
 
 test-hosts: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON

@@ -205,7 +205,8 @@ constexpr Word kWords[] = {
      "A file of such names, one a line (\"NAME slots=N\" as well)"},
     {"nodes", kOne, kEffect, number_of_hosts, "1", "Number of hosts"},
     {"as-hosts", kOne, kEffect, as_hosts, "N",
-     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through the "
+     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
+     "the "
      "network transport (also HEADRACE_AS_HOSTS)"},
     {"configfile app", kOne, kEffect, config_file, "FILE",
      "Take the command line from a file: a program with its options on each line"},

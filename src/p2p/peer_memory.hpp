@@ -1,5 +1,5 @@
-// Which processes share memory with this one, and reading it, for layers that arrange for it to stay as it is meanwhile.
-// Threads: library lock.
+// Which processes share memory with this one, and reading it, for layers that arrange for it to stay as it is
+// meanwhile. Threads: library lock.
 #pragma once
 
 #include <cstddef>

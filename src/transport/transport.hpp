@@ -198,8 +198,8 @@ struct Record {
   bool fills_gaps = false;
 };
 
-// Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors: MPI_ERR_OTHER
-// when HEADRACE_TRANSPORTS names one that there is not; the transports'.
+// Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors:
+// MPI_ERR_OTHER when HEADRACE_TRANSPORTS names one that there is not; the transports'.
 Status init(const Job& job, Upcalls& upcalls);
 // Whether both processes can reach the same memory, through the transport that connect() would take.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
