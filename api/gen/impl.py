@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from .files import put
@@ -78,14 +79,17 @@ def unsupported(tables: Tables) -> str:
     return UNSUPPORTED.replace("@BODY@", "".join(lines))
 
 
-def mute(prototype: str) -> str:
-    """Comments the parameter names out, as the generated bodies use none."""
+def mute(prototype: str, but: Collection[str] = ()) -> str:
+    """Comments the names of parameters out, except those that the body uses."""
     head, _, rest = prototype.partition("(")
     parameters = rest.removesuffix(")")
     if not parameters:
         return prototype
-    muted = [re.sub(r"(\w+)((?:\)\[\d+\])?)$", r"/*\1*/\2", part.strip()) for part in parameters.split(", ")]
-    return f"{head}({', '.join(muted)})"
+
+    def muted(parameter: str) -> str:
+        return re.sub(r"(\w+)((?:\)\[\d+\])?)$", lambda name: name[0] if name[1] in but else f"/*{name[1]}*/{name[2]}",
+                      parameter)
+    return f"{head}({', '.join(muted(part.strip()) for part in parameters.split(', '))})"
 
 
 def write(tables: Tables, root: Path) -> None:

@@ -10,6 +10,13 @@ import yaml
 
 DIRECTIONS = ("in", "out", "inout")
 FLAGS = ("in_place", "root_only", "optional", "kept")
+FUNCTION_FLAGS = ("any time", "deprecated", "unlocked", "tests", "collective")
+
+# The forms of a collective operation (MPI 5.0 sections 6.12 and 6.13): its name, the parameters after those of the
+# blocking form, and the function of coll/coll.hpp that carries it out.
+COLLECTIVE_FORMS = (("{}", "", "run"),
+                    ("I{}", ", out request request", "start"),
+                    ("{}_init", ", info info, out request request", "init"))
 
 
 class TableError(Exception):
@@ -90,6 +97,8 @@ class Function:
     implemented: bool = False
     direct: bool = False         # arguments go to impl unchecked, its result is returned as it is
     tells_form: bool = False     # impl is told which form was called
+    operation: str = ""          # of a collective: the name of its blocking form
+    carried_out_by: str = ""     # of a collective: the function of coll/coll.hpp that makes this form of it
 
     @property
     def has_large(self) -> bool:
@@ -173,11 +182,27 @@ def parse_parameter(text: str, kinds: dict[str, Kind], where: str) -> Parameter:
 
 
 def parse_function(name: str, text: str, chapter: str, kinds: dict[str, Kind]) -> Function:
-    text, _, flags = text.partition(";")
+    text, _, words = text.partition(";")
     text, arrow, returns = text.partition("->")
     parameters = tuple(parse_parameter(part.strip(), kinds, name) for part in text.split(",") if part.strip())
-    return Function(name, chapter, parameters, kinds[returns.strip()] if arrow else None,
-                    frozenset(flag.strip() for flag in flags.split(",") if flag.strip()))
+    flags = frozenset(flag.strip() for flag in words.split(",") if flag.strip())
+    if unknown := sorted(flags.difference(FUNCTION_FLAGS)):
+        raise TableError(f"{name}: '{unknown[0]}' after the parameters is none of {', '.join(FUNCTION_FLAGS)}")
+    return Function(name, chapter, parameters, kinds[returns.strip()] if arrow else None, flags)
+
+
+def parse_entry(name: str, text: str, chapter: str, kinds: dict[str, Kind]) -> list[Function]:
+    """The functions of one entry of a table: three where it is a collective operation."""
+    function = parse_function(name, text, chapter, kinds)
+    if "collective" not in function.flags:
+        return [function]
+    forms = []
+    for pattern, more, carried_out_by in COLLECTIVE_FORMS:
+        form = "MPI_" + pattern.format(name.removeprefix("MPI_")).capitalize()
+        added = tuple(parse_parameter(part.strip(), kinds, form) for part in more.split(",") if part.strip())
+        forms.append(replace(function, name=form, parameters=function.parameters + added, operation=name,
+                             carried_out_by=carried_out_by))
+    return forms
 
 
 def matches(name: str, patterns: list[str]) -> bool:
@@ -205,8 +230,9 @@ def read(root: Path) -> Tables:
     functions, chapters = [], {}
     for path in sorted((root / "functions").glob("*.yaml")):
         chapters[path.stem] = title_of(path)
-        for name, text in load(path).items():
-            functions.append(with_overlay(parse_function(name, text, path.stem, kinds), overlay))
+        entries = [parse_entry(name, text, path.stem, kinds) for name, text in load(path).items()]
+        chapter = sorted((function for forms in entries for function in forms), key=lambda function: function.name)
+        functions += [with_overlay(function, overlay) for function in chapter]
     callbacks = [parse_function(name, text, "callbacks", kinds) for name, text in load(root / "callbacks.yaml").items()]
     return Tables(kinds, functions, callbacks, load(root / "constants.yaml"), load(root / "errors.yaml"),
                   load(root / "knobs.yaml"), overlay, load(root / "mpich.yaml"), chapters)

@@ -10,17 +10,21 @@ module progress
   type :: outcome
     integer :: iterations = 0
     real(real64) :: change = huge(1.0_real64)
-    real(real64) :: exchange_seconds = 0, started = 0
+    real(real64) :: seconds = 0, exchange_seconds = 0  ! of all iterations, without the fields' way to the device and back
+    real(real64) :: started = 0, first = 0             ! this exchange, the first one
   contains
     procedure :: begin, exchanged, reduce
   end type outcome
 
 contains
 
-  ! Around the exchange of rows, for its share of the time.
-  subroutine begin(self)
+  ! An iteration, and its exchange of rows, begins; the first one when all ranks' fields are where they shall be.
+  subroutine begin(self, s)
     class(outcome), intent(inout) :: self
+    type(strip), intent(in) :: s
+    if (self%iterations == 0) call MPI_Barrier(s%comm)
     self%started = MPI_Wtime()
+    if (self%iterations == 0) self%first = self%started
   end subroutine begin
 
   subroutine exchanged(self)
@@ -34,6 +38,7 @@ contains
     type(strip), intent(in) :: s
     call MPI_Allreduce(MPI_IN_PLACE, self%change, 1, MPI_DOUBLE_PRECISION, MPI_MAX, s%comm)
     self%iterations = self%iterations + 1
+    self%seconds = MPI_Wtime() - self%first
   end subroutine reduce
 
 end module progress

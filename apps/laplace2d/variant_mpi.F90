@@ -35,7 +35,7 @@ contains
 
     subroutine exchange(from)
       real(real64), intent(inout) :: from(0:nx + 1, 0:rows + 1)
-      call done%begin()
+      call done%begin(s)
       call exchange_rows(s, nx, rows, from)
       call done%exchanged()
     end subroutine exchange

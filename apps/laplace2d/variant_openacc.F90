@@ -68,7 +68,7 @@ contains
     real(real64), intent(inout) :: from(0:nx + 1, 0:rows + 1), to(0:nx + 1, 0:rows + 1)
     logical, intent(in) :: aware
     type(outcome), intent(inout) :: done
-    call done%begin()
+    call done%begin(s)
     if (aware) then
       !$acc host_data use_device(from)
       call exchange_rows(s, nx, rows, from)

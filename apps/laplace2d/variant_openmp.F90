@@ -76,15 +76,16 @@ contains
     real(real64), intent(inout) :: from(0:nx + 1, 0:rows + 1), to(0:nx + 1, 0:rows + 1)
     logical, intent(in) :: aware
     type(outcome), intent(inout) :: done
-    call done%begin()
+    call done%begin(s)
     if (aware) then
       !$omp target data use_device_addr(from)
       call exchange_rows(s, nx, rows, from)
       !$omp end target data
     else
-      !$omp target update from(from(1:nx, 1:1), from(1:nx, rows:rows))
+      ! Whole rows, which are contiguous: GCC 12 takes the first bound of a shorter section with the length of the row.
+      !$omp target update from(from(:, 1:1), from(:, rows:rows))
       call exchange_rows(s, nx, rows, from)
-      !$omp target update to(from(1:nx, 0:0), from(1:nx, rows + 1:rows + 1))
+      !$omp target update to(from(:, 0:0), from(:, rows + 1:rows + 1))
     end if
     call done%exchanged()
     call sweep(nx, rows, from, to, done%change)
@@ -99,7 +100,8 @@ contains
     real(real64) :: largest
     integer :: x, y
     largest = 0
-    !$omp target teams distribute parallel do collapse(2) map(tofrom: largest) reduction(max: largest)
+    ! simd: GCC runs a thread as a warp, of which one lane works without it.
+    !$omp target teams distribute parallel do simd collapse(2) map(tofrom: largest) reduction(max: largest)
     do y = 1, rows
       do x = 1, nx
         to(x, y) = 0.25_real64 * ((from(x - 1, y) + from(x + 1, y)) + (from(x, y - 1) + from(x, y + 1)))

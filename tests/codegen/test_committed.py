@@ -43,6 +43,12 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(model.TableError, "MPI_X.*nonsense x"):
             model.parse_function("MPI_X", "nonsense x", "chapter", {})
 
+    def test_unknown_word_after_the_parameters_is_named(self):
+        from gen import model
+        kinds = model.read(API).kinds
+        with self.assertRaisesRegex(model.TableError, "MPI_X.*'colective'.*collective"):
+            model.parse_function("MPI_X", "comm comm; colective", "chapter", kinds)
+
     def test_every_error_class_has_a_sentence(self):
         from gen import model
         tables = model.read(API)

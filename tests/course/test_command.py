@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from headrace.bench.child import Failed  # noqa: E402 (the path comes first)
-from headrace.bench.programs import locate  # noqa: E402
+from headrace.bench.programs import Programs, locate  # noqa: E402
 from headrace.course import chapter as chapters  # noqa: E402
 from headrace.course import cli, show  # noqa: E402
-from headrace.course.lesson import Lesson  # noqa: E402
+from headrace.course.lesson import Lesson, without_gpu  # noqa: E402
 
 BUILD = Path(os.environ["HR_BUILD"])
 ON_GPU = os.environ["HR_DEVICE"] == "cuda"
@@ -70,6 +70,8 @@ class Command(unittest.TestCase):
                         self.assertEqual(row["device"] == "host", not on_gpu or step.device == "host", row)
                     self.assertEqual(row["published_seconds"], step.published)
                 self.assertEqual("No GPU is used" in said, not on_gpu, said)
+                if not on_gpu:
+                    self.assertIn(f"Why no GPU: {chapter.programs()[0]}: exit code 3", said)
                 self.assertIn("Speed against the first step", said)
 
     def test_published_speeds(self):
@@ -106,6 +108,19 @@ class Command(unittest.TestCase):
         table = show.table(broken)
         self.assertIn("failed", table)
         self.assertIn("0.308", table)  # its published figure stays
+
+    def test_why_no_gpu(self):
+        """The program that finds none, its words, and of GCC's run-time library's debug output what says why."""
+        program = self.directory / "bin/laplace2d-openacc"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n"
+                           "[ -z \"$GOMP_DEBUG\" ] || echo 'GOMP_NVPTX_JIT: no\nDisabling nvptx offloading; cuInit: out'\n"
+                           "echo 'laplace2d: no GPU' >&2\nexit 3\n", encoding="utf-8")
+        program.chmod(0o755)
+        found = locate(BUILD)
+        programs = Programs(found.mpiexec, found.library, (program.parent,))
+        self.assertEqual(without_gpu(chapters.find("laplace2d"), programs, 60),
+                         "laplace2d-openacc: exit code 3: laplace2d: no GPU; Disabling nvptx offloading; cuInit: out")
 
     def test_what_is_no_chapter(self):
         whole = json.loads((chapters.DIRECTORY / "diffusion2d.json").read_text(encoding="utf-8"))

@@ -24,11 +24,11 @@ contains
       call pack(l, m, n, most, axis, f, out, at_once)
       call watch%lap(packing, axis)
       do way = 1, 2
-        !$acc update self(out(1:length, way:way, axis:axis))
+        call to_host(out(:, way, axis), length)
         call MPI_Sendrecv(out(1:length, way, axis), length, MPI_REAL, b%neighbour(way, axis), way, &
                           in(1:length, way, axis), length, MPI_REAL, b%neighbour(3 - way, axis), way, b%comm, &
                           MPI_STATUS_IGNORE)
-        !$acc update device(in(1:length, way:way, axis:axis))
+        call to_device(in(:, way, axis), length)
         call watch%sent(length)
       end do
       call watch%lap(exchanging, axis)
@@ -38,5 +38,18 @@ contains
     call update(l, m, n, b%way, everything, f, g, at_once)
     call watch%lap(updating)
   end subroutine staged
+
+  ! A part of an array of more dimensions as one of one: GCC 12 copies too much of sections like out(1:length, 2:2, 1:1).
+  subroutine to_host(part, length)
+    integer, intent(in) :: length
+    real, intent(inout) :: part(length)
+    !$acc update self(part(1:length))
+  end subroutine to_host
+
+  subroutine to_device(part, length)
+    integer, intent(in) :: length
+    real, intent(inout) :: part(length)
+    !$acc update device(part(1:length))
+  end subroutine to_device
 
 end module step_3

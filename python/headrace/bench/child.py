@@ -11,7 +11,9 @@ from pathlib import Path
 
 
 class Failed(Exception):
-    """One sentence: why a program gave no result."""
+    """One sentence: why a program gave no result. `said`: all that it printed."""
+
+    said = ""
 
 
 def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
@@ -30,7 +32,9 @@ def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -
         if child.poll() is None:
             _end(child)
     if child.returncode != 0:
-        raise Failed(_reason(text, child.returncode))
+        failed = Failed(_reason(text, child.returncode))
+        failed.said = text
+        raise failed
     return text
 
 

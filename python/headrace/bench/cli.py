@@ -8,14 +8,15 @@ import json
 import os
 import platform
 import re
+import shlex
 import statistics
 import sys
 from pathlib import Path
 
-from headrace.bench import gpu, libraries, plot, suite
+from headrace.bench import gpu, libraries, plot, suite, summary
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
-from headrace.bench.compare import Plan, Result, compare, pinning_warning, table, wandering_warning
+from headrace.bench.compare import Plan, Result, compare, pinning_warning, wandering_warning
 from headrace.bench.libraries import Library
 from headrace.bench.programs import Programs, locate
 
@@ -39,6 +40,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="where peers are, or are put (~/.cache/headrace/peers)")
     parser.add_argument("--build", "--headrace", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
+    parser.add_argument("--against", type=Path, metavar="DIR",
+                        help="another build of Headrace, say an older one: takes part as the peer `before`")
     parser.add_argument("--only", metavar="LIST", help="of the libraries, just these (headrace is one)")
     parser.add_argument("--rebuild", action="store_true", help="build for each peer even where the binary would do")
     parser.add_argument("--ranks", type=int, default=2, help="(2); more than cores: none is bound")
@@ -55,7 +58,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                              "from core to core; for virtual machines whose cores wander")
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="all reports")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the tables, and all reports")
     parser.add_argument("--markdown", action="store_true", help="the tables as Markdown")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="an SVG picture for each benchmark")
     args = parser.parse_args(argv)
@@ -140,7 +143,8 @@ def _plots(directory: Path, results: list[Result], names: list[str], bare: Bare)
 def host(args: argparse.Namespace, default_build: Path | None) -> int:
     ours = locate(args.build or default_build or Path(sys.prefix))
     failures: dict[str, str] = {}
-    chosen = [libraries.headrace(ours), *_peers(args, failures)]
+    before = [libraries.headrace(locate(args.against), "before")] if args.against else []
+    chosen = [libraries.headrace(ours), *before, *_peers(args, failures)]
     if args.only:
         chosen = [library for library in chosen if library.name in args.only.split(",")]
     directories = _programs(args, chosen, ours, failures)
@@ -151,13 +155,16 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
                 ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ()),
                  *(("--cores-apart", args.cores_apart) if args.cores_apart else ())), args.touch)
     bare = Bare(ours, args.ranks, args.sizes, args.touch, args.cores_apart)
-    lines = [f"{datetime.date.today()}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
+    began = datetime.datetime.now()
+    lines = [f"{began:%Y-%m-%d}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]
     results = compare(args.chosen, chosen, directories, plan, bare)
     names = [library.name for library in chosen] + list(failures)
+    summaries = []
     for result in results:
         result.failures |= failures
-        lines.append(table(result, names, bare.of if bare.knows(result.benchmark) else None, args.markdown))
+        summaries.append(summary.summarise(result, names, bare.of if bare.knows(result.benchmark) else None))
+        lines.append(summary.table(summaries[-1], args.markdown))
     if results and (warning := pinning_warning(results[0], plan)):
         lines.append(warning)
     if warning := wandering_warning(bare.distances()):
@@ -166,9 +173,10 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     if args.plots:
         _plots(args.plots, results, names, bare)
     if args.json:
-        args.json.write_text(json.dumps({"machine": _machine(), "ranks": args.ranks, "runs": args.runs,
-                                         "benchmarks": {r.benchmark.name: {"reports": r.reports, "failures": r.failures}
-                                                        for r in results}}, indent=1))
+        args.json.write_text(json.dumps({
+            "date": f"{began:%Y-%m-%d %H:%M}", "machine": _machine(), "command": f"headrace bench {shlex.join(args.words)}",
+            "ranks": args.ranks, "runs": args.runs, "tables": summaries,
+            "benchmarks": {r.benchmark.name: {"reports": r.reports, "failures": r.failures} for r in results}}, indent=1))
     return 1 if any("headrace" in result.failures for result in results) else 0
 
 

@@ -11,10 +11,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace.bench import summary
 from headrace.bench.bare import Bare
 from headrace.bench.child import Failed, run_json
-from headrace.bench.figure import number, size_text
-from headrace.bench.grid import grid, heading, strong
 from headrace.bench.libraries import Library, cores
 from headrace.bench.progress import Progress
 from headrace.bench.suite import Benchmark
@@ -161,52 +160,4 @@ def wandering_warning(distances: list[float]) -> str:
 
 def table(result: Result, libraries: list[str], limits=None, markdown: bool = False) -> str:
     """One benchmark's; `limits` gives the bare limit of a size, or None."""
-    sample = result.sample()
-    if sample is None:
-        return f"\n{heading(result.benchmark.name, markdown)}\n\n" + _failures(result)
-    less = result.less_is_better()
-    labels = any(label for label, _ in result.keys())
-    peers = [name for name in libraries if name != "headrace"]
-    compared = "headrace" in libraries and bool(peers)
-    own_limits = any(result.bare(key) for key in result.keys())
-    measured = limits is not None and any(limits(result.benchmark.name, size) for _, size in result.keys())
-    limited = own_limits or measured
-    columns = (["what"] if labels else []) + ["bytes", *libraries]
-    columns += (["bare limit"] if limited else []) + (["headrace / best peer (spread)"] if compared else [])
-    rows = []
-    for key in result.keys():
-        label, bytes_ = key
-        cells = ([label] if labels else []) + [size_text(bytes_) if bytes_ else "-"]
-        for name in libraries:
-            values = result.medians(name, key)
-            cells.append(number(statistics.median(values)) if values else "failed" if name in result.failures else "-")
-        if limited:
-            limit = limits(result.benchmark.name, bytes_) if limits else result.bare(key)
-            cells.append(number(limit) if limit else "-")
-        if compared:
-            cells.append(_ratio_text(result, key, markdown))
-        rows.append(cells)
-    title = f"{result.benchmark.name}, {sample['unit']} ({'less' if less else 'more'} is better)"
-    lines = [f"\n{heading(title, markdown)}\n", grid(columns, rows, markdown)]
-    if compared and (summary := _summary(result)):
-        lines.append("\n" + summary)
-    return "\n".join(lines) + "\n" + _failures(result)
-
-
-def _ratio_text(result: Result, key: Key, markdown: bool) -> str:
-    ratios = result.ratios(key)
-    if not ratios:
-        return "-"
-    return f"{strong(f'{statistics.median(ratios):.2f}', markdown)} ({min(ratios):.2f} to {max(ratios):.2f}) {result.best_peer(key)}"
-
-
-def _summary(result: Result) -> str:
-    medians = [statistics.median(ratios) for key in result.keys() if (ratios := result.ratios(key))]
-    if not medians:
-        return ""
-    worst = max(medians) if result.less_is_better() else min(medians)
-    return f"headrace / best peer: median over the rows {statistics.median(medians):.2f}, worst {worst:.2f}"
-
-
-def _failures(result: Result) -> str:
-    return "".join(f"\n{name} failed: {why}\n" for name, why in result.failures.items())
+    return summary.table(summary.summarise(result, libraries, limits), markdown)

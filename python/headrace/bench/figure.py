@@ -62,10 +62,28 @@ class Figure:
             parts.append(self.below_text or f"below {self.below:g} {self.unit}")
         return ", ".join(parts)
 
-    def as_json(self) -> dict:
+    def small(self) -> dict:
+        """Plain data, as docs/performance/data keeps it."""
         return {"section": self.section, "what": self.what, "unit": self.unit, "median": self.median,
-                "values": self.values, "limit": self.limit, "limit_name": self.limit_name, "ratio": self.ratio,
-                "goal": self.goal_text(), "reached": self.reached, "note": self.note}
+                "runs": len(self.values), "low": min(self.values), "high": max(self.values), "limit": self.limit,
+                "limit_name": self.limit_name, "ratio": self.ratio, "goal": self.goal_text(), "reached": self.reached,
+                "note": self.note}
+
+    def as_json(self) -> dict:
+        return self.small() | {"values": self.values}
+
+
+def figures_table(figures: list[dict], markdown: bool = False) -> str:
+    """Of figures in their small form."""
+    rows = []
+    for f in figures:
+        spread = f"{f['runs']}, {number(f['low'])} to {number(f['high'])}"
+        limit = f"{number(f['limit'])} {f['unit']}, {f['limit_name']}" if f["limit"] is not None else f["limit_name"] or "-"
+        ratio = f"{f['ratio']:.2f}" if f["ratio"] is not None else "-"
+        reached = {True: "yes", False: strong("no", markdown), None: "-"}[f["reached"]]
+        what = f["what"] + (f" ({f['note']})" if f["note"] else "")
+        rows.append([what, f"{number(f['median'])} {f['unit']}", spread, limit, ratio, f["goal"] or "-", reached])
+    return grid(["figure", "median", "runs, spread", "limit", "ratio", "goal", "reached"], rows, markdown)
 
 
 @dataclass
@@ -74,14 +92,6 @@ class Table:
     failures: dict[str, str] = field(default_factory=dict)  # section: why it has no figures, or fewer
 
     def text(self, markdown: bool = False) -> str:
-        rows = []
-        for f in self.figures:
-            spread = f"{len(f.values)}, {number(min(f.values))} to {number(max(f.values))}"
-            limit = f"{number(f.limit)} {f.unit}, {f.limit_name}" if f.limit is not None else f.limit_name or "-"
-            ratio = f"{f.ratio:.2f}" if f.ratio is not None else "-"
-            reached = {True: "yes", False: strong("no", markdown), None: "-"}[f.reached]
-            what = f.what + (f" ({f.note})" if f.note else "")
-            rows.append([what, f"{number(f.median)} {f.unit}", spread, limit, ratio, f.goal_text() or "-", reached])
-        lines = [grid(["figure", "median", "runs, spread", "limit", "ratio", "goal", "reached"], rows, markdown)]
+        lines = [figures_table([figure.small() for figure in self.figures], markdown)]
         lines += [f"\n`{section}` is not complete: {why}" for section, why in self.failures.items()]
         return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ import argparse
 import datetime
 import json
 import platform
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,7 @@ class Session:
         self.failures: dict[str, str] = {}
         self.devices, self.nccl_version = "", ""
         self.raw: list[dict] = []
+        self.began = f"{datetime.datetime.now():%Y-%m-%d %H:%M}"
         self.deadline = time.monotonic() + args.limit
 
     def measure(self) -> None:
@@ -155,7 +157,8 @@ def main(argv: list[str] | None = None, default_build: Path | None = None) -> in
     table = session.table()
     print(heading(session) + "\n" + table.text(args.markdown))
     if args.json:
-        args.json.write_text(json.dumps({"devices": session.devices, "nccl": session.nccl_version, "runs": args.runs,
+        args.json.write_text(json.dumps({"date": session.began, "machine": session.devices,
+                                         "command": f"bench/gpu.py {shlex.join(args.words)}", "nccl": session.nccl_version, "runs": args.runs,
                                          "figures": [figure.as_json() for figure in table.figures],
                                          "failures": table.failures, "reports": session.raw}, indent=1))
     failed = [name for name in table.failures if name != "NCCL"]

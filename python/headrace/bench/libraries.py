@@ -50,15 +50,17 @@ class Library:
         binding = {"mpich": ["-bind-to", "none" if oversubscribed else "core"],
                    "impi": [],
                    "openmpi": ["--bind-to", "none", "--oversubscribe"] if oversubscribed else ["--bind-to", "core"],
-                   "headrace": ["--bind-to", "none" if oversubscribed else "core"]}[self.name]
+                   "headrace": ["--bind-to", "none" if oversubscribed else "core"],
+                   "before": ["--bind-to", "none" if oversubscribed else "core"]}[self.name]
         return [str(self.mpiexec), *binding, "-n", str(ranks)]
 
 
-def headrace(programs: Programs) -> Library:
+def headrace(programs: Programs, name: str = "headrace") -> Library:
+    """A build or installation of ours; `before` is the name of one that another is held against."""
     prefix = programs.mpiexec.parent.parent
     include = next((d for d in (prefix / "include", Path(__file__).parents[3] / "include") if (d / "mpi.h").is_file()),
                    prefix / "include")
-    return Library("headrace", include, programs.library.parent, programs.mpiexec, "-l:libmpi_abi.so.1",
+    return Library(name, include, programs.library.parent, programs.mpiexec, "-l:libmpi_abi.so.1",
                    binaries=programs.directories)
 
 

@@ -1,7 +1,7 @@
 """The sections of the GPU set: which programs each runs, and which figures it makes of what they measured.
 
 A section is a function that gives its commands, and one that turns their reports into figures. Goals are those of
-docs/performance.md, for two GPUs joined by NVLink.
+docs/performance/h200.md, for two GPUs joined by NVLink.
 """
 
 from __future__ import annotations

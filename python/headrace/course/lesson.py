@@ -39,11 +39,20 @@ def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
         step = next((step for step in chapter.steps if step.program == program and step.device != "host"), None)
         if step is None:
             continue
+        command = [str(programs.mpiexec), "-n", "1", str(programs.find(program)), *chapter.sizes["quick"],
+                   *step.arguments, "--device", "cuda"]
         try:
-            run([str(programs.mpiexec), "-n", "1", str(programs.find(program)), *chapter.sizes["quick"], *step.arguments,
-                 "--device", "cuda"], timeout, programs.environment())
+            run(command, timeout, programs.environment())
         except Failed as failed:
-            return str(failed)
+            reasons = [str(failed)]
+        else:
+            continue
+        # GCC's run-time library tells only those who ask that it cannot use the driver, and why.
+        try:
+            run(command, timeout, {**programs.environment(), "GOMP_DEBUG": "1"})
+        except Failed as failed:
+            reasons += [line.strip() for line in failed.said.splitlines() if "Disabling " in line or "while loading" in line]
+        return f"{program}: {'; '.join(dict.fromkeys(reasons))}"
     return ""
 
 

@@ -29,13 +29,6 @@ void destroy_communicator(Object* communicator) {
   Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
 }
 
-void keep_communicator(p2p::Message& message, comm::Communicator& comm) {
-  if (message.communicator_ != nullptr) return;
-  comm.retain();
-  message.communicator_ = &comm;
-  message.destroy_communicator_ = &destroy_communicator;
-}
-
 Status done_already(const p2p::Completion& completion, p2p::Request*& request) {
   request = p2p::completed_request(completion);
   return request == nullptr ? no_memory() : kOk;

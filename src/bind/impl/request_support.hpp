@@ -2,6 +2,8 @@
 // request or message keeps alive (errors that come later are raised on it).
 #pragma once
 
+#include <type_traits>
+
 #include "comm/communicator.hpp"
 #include "mpi.h"
 #include "p2p/p2p.hpp"
@@ -9,15 +11,19 @@
 namespace hr::bind::impl {
 
 void destroy_communicator(Object* communicator);
-inline void keep_communicator(p2p::Request& request, comm::Communicator& comm) {
-  if (request.complete() && request.completion_.error.ok()) return;  // no error is to come
-  if (request.communicator_ != nullptr) [[unlikely]]
+// Keeper: p2p::Request or p2p::Message.
+template <class Keeper>
+void keep_communicator(Keeper& keeper, comm::Communicator& comm) {
+  if constexpr (std::is_same_v<Keeper, p2p::Request>) {
+    // No error is to come; such a request may be one that many sends share.
+    if (keeper.complete() && keeper.completion_.error.ok()) return;
+  }
+  if (keeper.communicator_ != nullptr) [[unlikely]]
     return;
   comm.retain();
-  request.communicator_ = &comm;
-  request.destroy_communicator_ = &destroy_communicator;
+  keeper.communicator_ = &comm;
+  keeper.destroy_communicator_ = &destroy_communicator;
 }
-void keep_communicator(p2p::Message& message, comm::Communicator& comm);
 
 // A request that is complete already (MPI_PROC_NULL).
 Status done_already(const p2p::Completion& completion, p2p::Request*& request);
