@@ -57,16 +57,6 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes) {
 
 bool detail::known_host(const void* address) noexcept { return view_watcher == nullptr && mem::known_host(address); }
 
-bool make_run_beside_cuda(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                          std::size_t* bytes) {
-  Count packed = 0;
-  if (!type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed) || packed == 0) return false;
-  *data = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
-                                             static_cast<std::uintptr_t>(type.true_lb()));
-  *bytes = static_cast<std::size_t>(packed);
-  return surely_host(*data);
-}
-
 Status detail::complete_view(bool overflow, View* view) {
   const Datatype& type = *view->type;
   if (overflow) {
@@ -83,7 +73,7 @@ Status detail::complete_view(bool overflow, View* view) {
   std::byte* first = nullptr;
   std::size_t bytes = 0;
   span_of(*view, &first, &bytes);
-  HR_TRY(mem::classify(data, &view->where, first == data ? bytes : 0));
+  HR_TRY(mem::classify_unknown(data, &view->where, first == data ? bytes : 0));
   if (view->where.is_device()) HR_TRY(mem::check_range(first, bytes, view->where));
   if (view_watcher != nullptr) [[unlikely]]
     view_watcher(*view);

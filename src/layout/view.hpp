@@ -66,7 +66,7 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
 }
 
 // The same for the most frequent case: some host memory in one run, where there is no device memory. False:
-// make_run_beside_cuda(), make_view().
+// make_view(), which is short, too, for what is host memory by its address alone (mem::known_host()).
 inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                      std::size_t* bytes) {
   Count packed = 0;
@@ -78,10 +78,6 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
-// The same where there may be device memory, for what is host memory by its address alone (mem::known_host()).
-bool make_run_beside_cuda(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                          std::size_t* bytes);
-
 // The lowest address of the elements' data and the bytes from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 

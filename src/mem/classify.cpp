@@ -3,7 +3,6 @@
 #include "base/turn.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
-#include "mem/known_host.hpp"
 #include "mem/mem.hpp"
 #include "mem/residency.hpp"
 
@@ -124,17 +123,29 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
 }  // namespace
 
 Status classify_slow(const void* address, std::size_t bytes, Location* location) {
+  if (known_host(address)) {
+    *location = Location{};
+    return kOk;
+  }
+  return classify_unknown(address, location, bytes);
+}
+
+}  // namespace hr::mem::detail
+
+namespace hr::mem {
+
+Status classify_unknown(const void* address, Location* location, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
-  if (const Location* answer = known(pointer); answer != nullptr) {
+  if (const Location* answer = detail::known(pointer); answer != nullptr) {
     *location = *answer;
     return kOk;
   }
   *location = Location{};
   const cuda::Driver* driver = cuda::find_driver();
-  if (driver == nullptr || known_host(address)) return kOk;
-  HR_TRY(ask(*driver, address, bytes, location));
-  remember(pointer, *location);
+  if (driver == nullptr) return kOk;
+  HR_TRY(detail::ask(*driver, address, bytes, location));
+  detail::remember(pointer, *location);
   return kOk;
 }
 
-}  // namespace hr::mem::detail
+}  // namespace hr::mem

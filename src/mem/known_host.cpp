@@ -62,17 +62,23 @@ Range own_stack() noexcept {
   return stack;
 }
 
+// Of a stack only what is in use: below may lie, with a stack that may still grow, somebody else's mapping.
+[[gnu::noinline]] bool on_own_stack(std::uintptr_t address) noexcept {
+  if (address < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) return false;
+  thread_local const Range stack = own_stack();
+  return address < stack.end;
+}
+
 }  // namespace
 
 bool known_host(const void* pointer) noexcept {
-  static const std::uintptr_t heap = heap_begin();
-  static const Range data = program_data();
-  thread_local const Range stack = own_stack();
+  static const struct {
+    std::uintptr_t heap = heap_begin();
+    Range data = program_data();
+  } fixed;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (heap != 0 && Range{heap, reinterpret_cast<std::uintptr_t>(::sbrk(0))}.has(address)) return true;
-  // Of a stack only what is in use: below may lie, with a stack that may still grow, somebody else's mapping.
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  return Range{here, here < stack.end ? stack.end : here}.has(address) || data.has(address);
+  if (fixed.heap != 0 && address >= fixed.heap && address < reinterpret_cast<std::uintptr_t>(::sbrk(0))) return true;
+  return fixed.data.has(address) || on_own_stack(address);
 }
 
 }  // namespace hr::mem

@@ -50,6 +50,9 @@ inline Status classify(const void* address, Location* location, std::size_t byte
   return detail::classify_slow(address, bytes, location);
 }
 
+// The same for an address that known_host() has been asked about: the driver is.
+Status classify_unknown(const void* address, Location* location, std::size_t bytes = 0);
+
 // From now on every buffer is classified, as if a driver had been found: for checks. After init().
 inline void look_at_every_buffer() noexcept { detail::maybe_cuda = true; }
 

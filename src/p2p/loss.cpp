@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -74,6 +75,7 @@ void lose(int proc, Status why) {
   Peer& peer = make_peer(proc);
   if (peer.lost) return;
   peer.lost = true;
+  boot::processes().mark_lost(proc);
   peer.connected = false;
   peer.plain_below = 0;
   peer.why_lost = text.empty() ? "its path failed with error class " + std::to_string(why.code()) : std::move(text);

@@ -21,23 +21,13 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
-// The same as send_at_once() in programs that use CUDA.
-[[gnu::noinline]] Status send_at_once_beside_cuda(const void* buf, Count count, const layout::Datatype& datatype,
-                                                  int dest, int tag, const comm::Communicator& comm) {
-  const std::byte* data = nullptr;
-  std::size_t bytes = 0;
-  if (dest == abi::kProcNull || !layout::make_run_beside_cuda(buf, count, datatype, &data, &bytes))
-    return Status::again();
-  return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
-}
-
 // Status::again(): not the usual case, or no room.
 inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
   if (dest == abi::kProcNull || !layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
-    return send_at_once_beside_cuda(buf, count, datatype, dest, tag, comm);
+    return Status::again();
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 

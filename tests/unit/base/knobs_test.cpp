@@ -84,14 +84,14 @@ TEST(Knobs, ThoseOfTheJobAreTakenFromProcessZero) {
   EXPECT_FALSE(names("eager_bytes")) << "the process's own affair";
 
   const std::vector<JobKnob> told = {
-      {"coll_shared_after", "9"}, {"coll_team", "2"}, {"of_another_version", "1"}, {"eager_bytes", "1"}};
+      {"coll_shared_after", "9"}, {"cuda_pipeline_chunks", "2"}, {"of_another_version", "1"}, {"eager_bytes", "1"}};
   const auto differed = take_job_knobs(told);
   EXPECT_EQ(knobs().coll_force, "") << "process 0 has the default";
   EXPECT_EQ(knobs().coll_shared_after, 9);
-  EXPECT_EQ(knobs().coll_team, 2);
+  EXPECT_EQ(knobs().cuda_pipeline_chunks, 2);
   EXPECT_NE(knobs().eager_bytes, 1U);
-  EXPECT_EQ(knob_origin(index_of("coll_team")), KnobOrigin::kJob);
-  ASSERT_EQ(differed.size(), 2U) << "coll_team was not set here";
+  EXPECT_EQ(knob_origin(index_of("cuda_pipeline_chunks")), KnobOrigin::kJob);
+  ASSERT_EQ(differed.size(), 2U) << "cuda_pipeline_chunks was not set here";
   EXPECT_EQ(differed[0].name, "coll_force");
   EXPECT_EQ(differed[0].text, "bcast:linear");
   EXPECT_TRUE(take_job_knobs(told).empty());

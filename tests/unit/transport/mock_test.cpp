@@ -1,4 +1,5 @@
 // The mock transport does what a test orders, and nothing else.
+#include "boot/processes.hpp"
 #include "transport/mock/mock.hpp"
 
 #include <gtest/gtest.h>
@@ -20,6 +21,8 @@ std::vector<int> lost;
 
 class MockTransport : public ::testing::Test {
  protected:
+  const boot::Processes processes{"mock", 0, {0, 1, 2, 3}};
+
   void SetUp() override {
     arrived.clear();
     lost.clear();
@@ -34,7 +37,7 @@ class MockTransport : public ::testing::Test {
       lost.push_back(proc);
     };
     set_caps({.max_payload = 1 << 16, .remote_read = true});
-    ASSERT_TRUE(kRecord.create({0, 4, {0, 1, 2, 3}, "mock"}, upcalls, &transport).ok());
+    ASSERT_TRUE(kRecord.create({0, 4, processes, "mock"}, upcalls, &transport).ok());
     ASSERT_NE(transport, nullptr);
   }
   static Header header(std::uint64_t number) { return {{1, number, 0}}; }
