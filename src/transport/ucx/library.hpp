@@ -12,15 +12,38 @@
 namespace hr::transport::ucx {
 
 // X(name): the function ucp_<name>.
-#define HR_UCP_FUNCTIONS(X)                                                                                            \
-  X(config_read)                                                                                                       \
-  X(config_modify)                                                                                                     \
-  X(config_release)                                                                                                    \
-  X(init_version) X(cleanup) X(context_query) X(get_version_string) X(worker_create) X(worker_destroy) X(worker_query) \
-      X(worker_release_address) X(worker_progress) X(worker_get_efd) X(worker_arm) X(worker_set_am_recv_handler)       \
-          X(ep_create) X(ep_close_nbx) X(ep_flush_nbx) X(request_free) X(request_check_status) X(am_send_nbx)          \
-              X(am_recv_data_nbx) X(am_data_release) X(mem_map) X(mem_unmap) X(rkey_pack) X(rkey_buffer_release)       \
-                  X(ep_rkey_unpack) X(rkey_destroy) X(put_nbx) X(get_nbx)
+#define HR_UCP_FUNCTIONS(X)     \
+  X(config_read)                \
+  X(config_modify)              \
+  X(config_release)             \
+  X(init_version)               \
+  X(cleanup)                    \
+  X(context_query)              \
+  X(get_version_string)         \
+  X(worker_create)              \
+  X(worker_destroy)             \
+  X(worker_query)               \
+  X(worker_release_address)     \
+  X(worker_progress)            \
+  X(worker_get_efd)             \
+  X(worker_arm)                 \
+  X(worker_set_am_recv_handler) \
+  X(ep_create)                  \
+  X(ep_close_nbx)               \
+  X(ep_flush_nbx)               \
+  X(request_free)               \
+  X(request_check_status)       \
+  X(am_send_nbx)                \
+  X(am_recv_data_nbx)           \
+  X(am_data_release)            \
+  X(mem_map)                    \
+  X(mem_unmap)                  \
+  X(rkey_pack)                  \
+  X(rkey_buffer_release)        \
+  X(ep_rkey_unpack)             \
+  X(rkey_destroy)               \
+  X(put_nbx)                    \
+  X(get_nbx)
 
 struct Library {
 #define HR_DECLARE(name) decltype(&::ucp_##name) name = nullptr;
