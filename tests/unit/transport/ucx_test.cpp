@@ -53,6 +53,8 @@ Header header(std::uint64_t number) { return {{kKind, number, 0}}; }
 
 class Ucx : public ::testing::Test {
  protected:
+  const std::array<boot::Processes, 2> processes_{boot::Processes{"unit", 0, {0, 1}}, boot::Processes{"unit", 1, {0, 1}}};
+
   static void SetUpTestSuite() { ASSERT_TRUE(boot::init().ok()); }
 
   void SetUp() override {
@@ -63,7 +65,7 @@ class Ucx : public ::testing::Test {
     upcalls_[0].lost = lose<0>;
     upcalls_[1].lost = lose<1>;
     for (int rank : {0, 1}) {
-      const Job job{rank, 2, {0, 1}, "unit"};
+      const Job job{rank, 2, processes_[static_cast<std::size_t>(rank)], "unit"};
       const auto at = static_cast<std::size_t>(rank);
       ASSERT_TRUE(ucx::kRecord.create(job, upcalls_[at], &sides_[at]).ok());
     }
