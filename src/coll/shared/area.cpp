@@ -88,8 +88,7 @@ Task Area::open(Sharing part) {
   SharedFile& file = file_of(part);
   const std::size_t bytes = bytes_of(part);
   const comm::ProcList procs = members_.peers();
-  const comm::Members members{procs, size_, rank_, members_.shared_memory_context(),
-                              tag_ + static_cast<int>(part)};
+  const comm::Members members{procs, size_, rank_, members_.shared_memory_context(), tag_ + static_cast<int>(part)};
   Place place;
   if (rank_ == 0) {
     const std::uint64_t number = state().files_made++;

@@ -1,5 +1,4 @@
 // The mock transport does what a test orders, and nothing else.
-#include "boot/processes.hpp"
 #include "transport/mock/mock.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "boot/processes.hpp"
 
 namespace hr::transport::mock {
 namespace {

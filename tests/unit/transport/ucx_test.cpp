@@ -53,7 +53,8 @@ Header header(std::uint64_t number) { return {{kKind, number, 0}}; }
 
 class Ucx : public ::testing::Test {
  protected:
-  const std::array<boot::Processes, 2> processes_{boot::Processes{"unit", 0, {0, 1}}, boot::Processes{"unit", 1, {0, 1}}};
+  const std::array<boot::Processes, 2> processes_{boot::Processes{"unit", 0, {0, 1}},
+                                                  boot::Processes{"unit", 1, {0, 1}}};
 
   static void SetUpTestSuite() { ASSERT_TRUE(boot::init().ok()); }
 
