@@ -69,3 +69,15 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(result.returncode, code, result.stderr)
         for word in words:
             self.assertIn(word, result.stderr)
+
+
+class FilesTest(LaunchTest):
+    """Every test also proves that its jobs leave no shared-memory file behind."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.files_before = shared_files()
+
+    def tearDown(self) -> None:
+        super().tearDown()
+        self.assert_no_files_since(self.files_before)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from launching import LaunchTest, run, shared_files
+from launching import FilesTest, run
 
 CRASH = os.environ["HR_CRASH"]
 WITHOUT_GDB = {**os.environ, "PATH": "/nonexistent"}
@@ -26,15 +26,7 @@ WAYS = (
 )
 
 
-class Crashes(LaunchTest):
-    def setUp(self):
-        super().setUp()
-        self.files_before = shared_files()
-
-    def tearDown(self):
-        super().tearDown()
-        self.assert_no_files_since(self.files_before)
-
+class Crashes(FilesTest):
     @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
     def test_stack_by_the_launcher(self):
         for way, number, function in WAYS:

@@ -9,20 +9,12 @@ import subprocess
 import time
 import unittest
 
-from launching import MPIEXEC, PROBE, LaunchTest, left_of, marked_processes, run, shared_files
+from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_processes, run
 
 EARLY_EXIT = os.environ["HR_EARLY_EXIT"]
 
 
-class Deaths(LaunchTest):
-    def setUp(self):
-        super().setUp()
-        self.files_before = shared_files()
-
-    def tearDown(self):
-        super().tearDown()
-        self.assert_no_files_since(self.files_before)
-
+class Deaths(FilesTest):
     def run_timed(self, *words, limit=2.0):
         start = time.monotonic()
         result = run(*words)

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from launching import PROBE, LaunchTest, run, shared_files
+from launching import PROBE, FilesTest, LaunchTest, run
 
 PROGRAM = os.environ["HR_ACROSS_HOSTS"]
 
@@ -50,15 +50,7 @@ class Places(LaunchTest):
         ])
 
 
-class Ends(LaunchTest):
-    def setUp(self):
-        super().setUp()
-        self.files_before = shared_files()
-
-    def tearDown(self):
-        super().tearDown()
-        self.assert_no_files_since(self.files_before)
-
+class Ends(FilesTest):
     def across(self, *words: str, **environment: str):
         return run("--timeout", "50", "-n", "4", "--as-hosts", "2", *words, env={**clean(), **environment})
 

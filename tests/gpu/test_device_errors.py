@@ -11,21 +11,13 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "fault"))
-from launching import MPIEXEC, LaunchTest, run, shared_files  # noqa: E402
+from launching import MPIEXEC, FilesTest, run
 
 PROGRAM = os.environ["HR_DEVICE_ERRORS"]
 LIMIT = int(os.environ.get("HR_LIMIT", "60"))
 
 
-class DeviceTest(LaunchTest):
-    def setUp(self):
-        super().setUp()
-        self.files_before = shared_files()
-
-    def tearDown(self):
-        super().tearDown()
-        self.assert_no_files_since(self.files_before)
-
+class DeviceTest(FilesTest):
     def job(self, case, *environment, ranks=2):
         words = [word for variable in environment for word in ("-x", variable)]
         return run("--timeout", str(LIMIT), "-n", str(ranks), *words, PROGRAM, case, limit=LIMIT + 30)

@@ -56,6 +56,17 @@ class Shapes {
   std::vector<Shape> shapes_;
 };
 
+// A communicator, and this process in it.
+struct Where {
+  MPI_Comm comm;
+  int rank = 0;
+  int size = 1;
+  explicit Where(MPI_Comm c) : comm(c) {
+    CHECK_OK(MPI_Comm_rank(comm, &rank));
+    CHECK_OK(MPI_Comm_size(comm, &size));
+  }
+};
+
 // Room for elements of a shape, poisoned all over; knows which integers belong to an element.
 class Buffer {
  public:

@@ -12,16 +12,6 @@ namespace {
 
 using Ints = std::vector<int>;
 
-struct Where {
-  MPI_Comm comm;
-  int rank = 0;
-  int size = 1;
-  explicit Where(MPI_Comm c) : comm(c) {
-    CHECK_OK(MPI_Comm_rank(comm, &rank));
-    CHECK_OK(MPI_Comm_size(comm, &size));
-  }
-};
-
 int item(int round, int rank, int i) { return round * 7919 + rank * 104729 + i % 1013; }
 
 Ints filled(int round, int rank, int count) {

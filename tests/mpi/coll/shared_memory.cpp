@@ -25,16 +25,6 @@ namespace {
 
 using Longs = std::vector<long>;
 
-struct Where {
-  MPI_Comm comm;
-  int rank = 0;
-  int size = 1;
-  explicit Where(MPI_Comm c) : comm(c) {
-    CHECK_OK(MPI_Comm_rank(comm, &rank));
-    CHECK_OK(MPI_Comm_size(comm, &size));
-  }
-};
-
 long item(int round, int rank, std::size_t i) { return round * 1000003L + rank * 1009L + static_cast<long>(i); }
 
 Longs filled(int round, int rank, std::size_t count, std::size_t first = 0) {
