@@ -117,12 +117,6 @@ Status SharedFile::reserve(std::size_t offset, std::size_t bytes) {
   return code == 0 ? kOk : error("reserve memory in", bytes, code);
 }
 
-void SharedFile::map_pages() const noexcept {
-#ifdef MADV_POPULATE_WRITE
-  static_cast<void>(::madvise(data_, bytes_, MADV_POPULATE_WRITE));
-#endif
-}
-
 void SharedFile::unlink() noexcept {
   if (!hidden_) ::unlink(path_.c_str());
 }

@@ -40,8 +40,6 @@ class SharedFile {
   Status give_name();
   // Gives a range memory: that there is none is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
-  // Maps every page of it now, all at once, where the system can do that: no later access waits for one.
-  void map_pages() const noexcept;
   // Takes the name away.
   void unlink() noexcept;
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/knobs.hpp"
-#include "boot/boot.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/shared/area.hpp"
 #include "p2p/peer_memory.hpp"
@@ -19,8 +18,6 @@ struct Kept final : comm::CollectiveState {
 };
 
 }  // namespace
-
-int host_of(int proc) noexcept { return boot::processes().host_of(proc); }
 
 Members::Members(const comm::Communicator& comm)
     : comm_(comm), peers_(comm.peers().procs()), size_(comm.size()), own_(comm.rank()), inter_(comm.is_inter()) {
@@ -42,8 +39,7 @@ Members::Members(const comm::Communicator& comm, std::vector<int> ranks)
 Members::~Members() = default;
 
 void Members::find_out() {
-  const bool together =
-      std::all_of(peers_.begin(), peers_.end(), [&](int proc) { return host_of(proc) == host_of(peers_[0]); });
+  const bool together = comm::on_one_host(peers_);
   spread_ = !inter_ && !together && ranks_.empty();  // a level is not composed again
   can_share_ = !inter_ && together && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);

@@ -87,7 +87,4 @@ class Members {
 // Those of the communicator; made at first use.
 [[nodiscard]] const Members& members_of(comm::Communicator& comm);
 
-// The host of a process of the job.
-[[nodiscard]] int host_of(int proc) noexcept;
-
 }  // namespace hr::coll

@@ -207,10 +207,10 @@ bool overlap(const Group& a, const Group& b) {
   return std::any_of(a.procs().begin(), a.procs().end(), [&](int proc) { return table.has(proc); });
 }
 
-bool on_one_host(const Group& group) noexcept {
+bool on_one_host(const ProcList& procs) noexcept {
   const boot::Processes& processes = boot::processes();
-  for (const int proc : group.procs()) {
-    if (!processes.same_host(proc, group.proc(0))) return false;
+  for (const int proc : procs) {
+    if (!processes.same_host(proc, procs[0])) return false;
   }
   return true;
 }

@@ -80,6 +80,6 @@ Status translate(const Group& from, std::span<const int> ranks, const Group& to,
 [[nodiscard]] bool is_subset(const Group& part, const Group& whole);
 [[nodiscard]] bool overlap(const Group& a, const Group& b);
 // Whether all processes are on one host.
-[[nodiscard]] bool on_one_host(const Group& group) noexcept;
+[[nodiscard]] bool on_one_host(const ProcList& procs) noexcept;
 
 }  // namespace hr::comm

@@ -90,7 +90,7 @@ Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Commun
       break;
     case abi::kCommTypeHwUnguided:
       // Each part must be smaller than the whole.
-      if (!on_one_host(*comm.local_)) {
+      if (!on_one_host(comm.local_->procs())) {
         color = own_host();
         if (hints != nullptr) HR_TRY(hints->set(kResourceKey, kSharedMemory));
       }

@@ -12,7 +12,7 @@
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/shared_copy.hpp"
-#include "topo/neighbourhood.hpp"
+#include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p {
 namespace {

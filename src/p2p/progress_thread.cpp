@@ -15,7 +15,7 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "p2p/engine.hpp"
-#include "topo/neighbourhood.hpp"
+#include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p::progress_thread {
 namespace {

@@ -92,8 +92,6 @@ struct Caps {
   bool same_address_space = false;  // remote addresses are local ones (self)
   double latency_seconds = 0;       // of an inline message
   double bytes_per_second = 0;      // of a pipelined stream of chunks
-
-  [[nodiscard]] std::size_t ring_bytes() const noexcept { return 2 * max_payload; }  // that messages pass through
 };
 
 class Transport {

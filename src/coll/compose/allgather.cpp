@@ -38,15 +38,9 @@ Task run(const Call& call) {
   across.call.bytes = all.whole().packed / static_cast<std::size_t>(levels.hosts().count());
   down.call.recv = one_block(all.whole());
   down.call.bytes = all.whole().packed;
-  Task first = up.run();
-  const Status gathered = co_await first;
-  outcome.add(gathered);
-  Task second = across.run();
-  const Status crossed = co_await second;
-  outcome.add(crossed);
-  Task third = down.run();
-  const Status arrived = co_await third;
-  outcome.add(arrived);
+  Task steps = run_in_order({&up, &across, &down});
+  const Status moved = co_await steps;
+  outcome.add(moved);
   outcome.add(all.spread());
   co_return outcome.result();
 }

@@ -20,17 +20,9 @@ Task run(const Call& call) {
   across.call.in_place = true;
   across.call.recv = down.call.recv = call.recv;
   down.call.op = nullptr;
-  Outcome outcome;
-  Task first = up.run();
-  const Status reduced = co_await first;
-  outcome.add(reduced);
-  Task second = across.run();
-  const Status crossed = co_await second;
-  outcome.add(crossed);
-  Task third = down.run();
-  const Status arrived = co_await third;
-  outcome.add(arrived);
-  co_return outcome.result();
+  Task steps = run_in_order({&up, &across, &down});
+  const Status status = co_await steps;
+  co_return status;
 }
 
 }  // namespace

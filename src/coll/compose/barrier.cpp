@@ -10,17 +10,9 @@ Task run(const Call& call) {
   Step come(call, &levels.here(), Operation::kBarrier);
   Step across(call, levels.across(), Operation::kBarrier);
   Step leave(call, &levels.here(), Operation::kBarrier);
-  Outcome outcome;
-  Task first = come.run();
-  const Status all_here = co_await first;
-  outcome.add(all_here);
-  Task second = across.run();
-  const Status all_hosts = co_await second;
-  outcome.add(all_hosts);
-  Task third = leave.run();
-  const Status all_left = co_await third;
-  outcome.add(all_left);
-  co_return outcome.result();
+  Task steps = run_in_order({&come, &across, &leave});
+  const Status status = co_await steps;
+  co_return status;
 }
 
 }  // namespace

@@ -12,14 +12,9 @@ Task run(const Call& call) {
   across.call.recv = here.call.recv = call.recv;
   across.call.root = levels.root_host();
   here.call.root = levels.speaker();
-  Outcome outcome;
-  Task first = across.run();
-  const Status crossed = co_await first;
-  outcome.add(crossed);
-  Task second = here.run();
-  const Status arrived = co_await second;
-  outcome.add(arrived);
-  co_return outcome.result();
+  Task steps = run_in_order({&across, &here});
+  const Status status = co_await steps;
+  co_return status;
 }
 
 }  // namespace

@@ -32,12 +32,9 @@ Task run(const Call& call) {
   } else if (levels.speaks()) {
     across.call.send = one_block(all.here());
   }
-  Task first = here.run();
-  const Status gathered = co_await first;
-  outcome.add(gathered);
-  Task second = across.run();
-  const Status crossed = co_await second;
-  outcome.add(crossed);
+  Task steps = run_in_order({&here, &across});
+  const Status moved = co_await steps;
+  outcome.add(moved);
   if (call.is_root()) outcome.add(all.spread());
   co_return outcome.result();
 }

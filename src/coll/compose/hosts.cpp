@@ -4,12 +4,14 @@
 #include <map>
 #include <numeric>
 
+#include "boot/boot.hpp"
+
 namespace hr::coll {
 
 Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) {
   std::map<int, int> numbers;  // by the host's number in the job
   for (const int proc : procs)
-    host_.push_back(numbers.emplace(host_of(proc), static_cast<int>(numbers.size())).first->second);
+    host_.push_back(numbers.emplace(boot::processes().host_of(proc), static_cast<int>(numbers.size())).first->second);
   begin_.assign(numbers.size() + 1, 0);
   for (const int host : host_) ++begin_[index(host) + 1];
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());

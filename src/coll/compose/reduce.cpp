@@ -23,14 +23,9 @@ Task run(const Call& call) {
   } else if (levels.speaks()) {
     here.call.recv = across.call.send = one_block(room.view());
   }
-  Outcome outcome;
-  Task first = here.run();
-  const Status reduced = co_await first;
-  outcome.add(reduced);
-  Task second = across.run();
-  const Status crossed = co_await second;
-  outcome.add(crossed);
-  co_return outcome.result();
+  Task steps = run_in_order({&here, &across});
+  const Status status = co_await steps;
+  co_return status;
 }
 
 }  // namespace

@@ -4,15 +4,15 @@
 //   Step here(call, levels.here(), Operation::kReduce);
 //   Step across(call, levels.across(), Operation::kAllreduce);
 //   ...                                               // root, buffers of here.call and across.call
-//   Outcome outcome;
-//   Task first = here.run();
-//   outcome.add(co_await first) ...
+//   Task steps = run_in_order({&here, &across});
+//   co_return co_await steps;                         // the first error
 //
 // A step takes its place in the sequence of its members when it is constructed: all steps of a composition are, before
 // its first wait, and all are run, whatever came of those before, since the others count on them.
 // Owner: locals of the coroutine. Threads: library lock.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -96,6 +96,18 @@ class Outcome {
   Status first_ = kOk;
   std::string detail_;
 };
+
+// One step after the other, all of them; the first error. They must outlive the task; a null one ends the list.
+inline Task run_in_order(std::array<Step*, 3> steps) {
+  Outcome outcome;
+  for (Step* step : steps) {
+    if (step == nullptr) break;
+    Task running = step->run();
+    const Status status = co_await running;
+    outcome.add(status);
+  }
+  co_return outcome.result();
+}
 
 // One view as the blocks of a buffer.
 [[nodiscard]] inline Blocks one_block(const View& view) noexcept {

@@ -40,6 +40,15 @@ struct Arrived {
   bool ours = false;
 };
 
+// A request of UCX's on host memory, which calls back with this argument.
+ucp_request_param_t of_host_memory(void* argument) noexcept {
+  ucp_request_param_t how{};
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  how.memory_type = UCS_MEMORY_TYPE_HOST;
+  how.user_data = argument;
+  return how;
+}
+
 class Ucx final : public Transport {
  public:
   Ucx(const Job& job, const Upcalls& upcalls, const Library& library)
@@ -341,11 +350,8 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
-  ucp_request_param_t how{};
-  how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  how.memory_type = UCS_MEMORY_TYPE_HOST;
+  ucp_request_param_t how = of_host_memory(buffer);
   how.cb.send = sent;
-  how.user_data = buffer;
   const ucs_status_ptr_t answer =
       library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
   if (UCS_PTR_IS_PTR(answer)) {
@@ -379,11 +385,8 @@ ucs_status_t Ucx::arrive(void* argument, const void* /*header*/, std::size_t /*h
     return UCS_INPROGRESS;  // keeps the data
   }
   auto* const fetch = new Fetch{self, {new std::byte[bytes], bytes, true}};
-  ucp_request_param_t wanted{};
-  wanted.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  wanted.memory_type = UCS_MEMORY_TYPE_HOST;
+  ucp_request_param_t wanted = of_host_memory(fetch);
   wanted.cb.recv_am = fetched;
-  wanted.user_data = fetch;
   const ucs_status_ptr_t answer =
       self.library_.am_recv_data_nbx(self.worker_.get(), data, fetch->message.data, bytes, &wanted);
   if (!UCS_PTR_IS_PTR(answer)) fetched(nullptr, UCS_PTR_STATUS(answer), bytes, fetch);
