@@ -82,6 +82,11 @@ def write_knobs(knobs: list[dict], out: Path) -> None:
         default = cpp_default(knob) if knob["type"] == "bool" else str(knob["default"])
         fields = [knob["type"], default, str(low), str(high), values, knob["scope"], knob["sentence"]]
         lines.append(f" \\\n  X({knob['name']}, {', '.join(json.dumps(field) for field in fields)})")
+    lines.append("\n\n// HR_FORMER_KNOBS(X): X(former, name) for each name that a knob had in an earlier version and that is still taken.\n"
+                 "#define HR_FORMER_KNOBS(X)")
+    for knob in knobs:
+        if "was" in knob:
+            lines.append(f" \\\n  X({json.dumps(knob['was'])}, {json.dumps(knob['name'])})")
     lines.append("\n\n}  // namespace hr\n")
     put(out / "knob_table.hpp", "".join(lines))
 

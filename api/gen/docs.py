@@ -78,6 +78,7 @@ def knobs(tables: Tables) -> str:
     rows = []
     for knob in tables.knobs:
         default = str(knob["default"]).lower() if knob["type"] == "bool" else knob["default"]
+        former = f" (In earlier versions `HEADRACE_{knob['was'].upper()}`, still accepted.)" if "was" in knob else ""
         rows.append(f"| `HEADRACE_{knob['name'].upper()}` | {knob_type(knob)} | `{default}` | {knob['scope']} |"
-                    f" {knob['sentence']} |\n")
+                    f" {knob['sentence']}{former} |\n")
     return KNOBS.format(rows="".join(rows))

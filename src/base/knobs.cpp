@@ -26,6 +26,26 @@ constexpr Rule kRules[] = {
     HR_KNOBS(HR_KNOB_RULE)
 #undef HR_KNOB_RULE
 };
+
+// Names of earlier versions; nullptr ends the list.
+struct FormerName {
+  const char* former;
+  const char* name;
+};
+constexpr FormerName kFormerNames[] = {
+#define HR_FORMER_NAME(former, name) {former, name},
+    HR_FORMER_KNOBS(HR_FORMER_NAME){nullptr, nullptr}
+#undef HR_FORMER_NAME
+};
+
+// The present name of what was called so in an earlier version; empty where nothing was.
+std::string_view renamed(std::string_view name) noexcept {
+  for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
+    if (each->former == name) return each->name;
+  }
+  return {};
+}
+
 constexpr std::size_t kKnobCount = std::size(kRules);
 
 constexpr auto kRecords = [] {
@@ -169,6 +189,13 @@ class Store {
   // Reports go straight to standard error: the log asks the knobs for its level.
   Store() {
     read_file();
+    for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
+      const std::string variable = variable_of(each->former);
+      const char* text = environment(variable.c_str());
+      if (text == nullptr) continue;
+      note_former(variable.c_str(), variable, variable_of(each->name));
+      set(*index_of(each->name), text, KnobOrigin::kEnvironment, variable.c_str());
+    }
     for (std::size_t index = 0; index < kKnobCount; ++index) {
       const std::string variable = variable_of(kRules[index].record.name);
       if (const char* text = environment(variable.c_str())) {
@@ -220,18 +247,25 @@ class Store {
     }
   }
 
+  static void note_former(const char* where, std::string_view former, std::string_view name) {
+    std::fprintf(stderr, "[headrace] %s: %.*s is called %.*s now; the old name is accepted until the next release\n",
+                 where, static_cast<int>(former.size()), former.data(), static_cast<int>(name.size()), name.data());
+  }
+
   void read_line(std::string_view line, const char* where) {
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) return;
     const auto equals = line.find('=');
     const std::string_view name = trimmed(line.substr(0, equals));
-    const auto index = index_of(name);
+    const std::string_view present = renamed(name);
+    const auto index = index_of(present.empty() ? name : present);
     if (equals == std::string_view::npos) {
       std::fprintf(stderr, "[headrace] %s: not a \"name = value\" line\n", where);
     } else if (!index) {
       std::fprintf(stderr, "[headrace] %s: no knob is called \"%.*s\"; `headrace config` lists them\n", where,
                    static_cast<int>(name.size()), name.data());
     } else {
+      if (!present.empty()) note_former(where, name, present);
       set(*index, line.substr(equals + 1), KnobOrigin::kFile, where);
     }
   }

@@ -68,7 +68,8 @@ class Section {
 };
 
 Status parse_row(const Section& section, SelectionRow* row) {
-  HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "memory", "crowded", "algorithm"}));
+  HR_TRY(section.has_only(
+      {"operation", "max_bytes", "max_ranks", "memory", "crowded", "oversubscribed", "algorithm"}));
   std::string operation;
   std::string algorithm;
   HR_TRY(section.text("operation", &operation));
@@ -94,9 +95,11 @@ Status parse_row(const Section& section, SelectionRow* row) {
     if (memory != "host" && memory != "device") return section.wrong(memory, "is neither \"host\" nor \"device\"");
     row->memory = memory == "host" ? SelectionRow::Memory::kHost : SelectionRow::Memory::kDevice;
   }
-  if (section.has("crowded")) {
+  // Files of earlier versions name it the other way.
+  for (const char* const key : {"crowded", "oversubscribed"}) {
+    if (!section.has(key)) continue;
     bool crowded = false;
-    HR_TRY(section.flag("crowded", &crowded));
+    HR_TRY(section.flag(key, &crowded));
     row->crowded = crowded ? SelectionRow::Crowded::kYes : SelectionRow::Crowded::kNo;
   }
   return kOk;

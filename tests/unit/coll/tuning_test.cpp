@@ -58,6 +58,20 @@ TEST(TuningFileTest, RowsAreTakenAsTheyStand) {
   EXPECT_EQ(rows[1].algorithm, "default");
 }
 
+// Files of earlier versions say "crowded".
+TEST(TuningFileTest, OversubscribedHasTwoNames) {
+  std::vector<SelectionRow> rows;
+  const std::string text =
+      R"([{"operation": "bcast", "algorithm": "linear", "crowded": true},
+          {"operation": "bcast", "algorithm": "linear", "oversubscribed": true},
+          {"operation": "bcast", "algorithm": "linear"}])";
+  ASSERT_TRUE(parse(file_with(text), kMachine, &rows).ok()) << take_detail();
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].crowded, SelectionRow::Crowded::kYes);
+  EXPECT_EQ(rows[1].crowded, SelectionRow::Crowded::kYes);
+  EXPECT_EQ(rows[2].crowded, SelectionRow::Crowded::kAny);
+}
+
 TEST(TuningFileTest, NoRowsAreGoodToo) {
   std::vector<SelectionRow> rows(3);
   ASSERT_TRUE(parse(file_with("[]"), kMachine, &rows).ok());
