@@ -1,9 +1,9 @@
 // host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B on
-// the least of several ways, in pieces and past the caches, limits/turns.hpp), one way in microseconds, and one memcpy
-// between two buffers of each size. With --turns also longer messages both ways, through little and through much
-// memory, an allgather by reading and a broadcast. With --collectives instead operations of several processes
-// (limits/crowd.hpp).
+// the least of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in microseconds,
+// and one memcpy between two buffers of each size. With --ping-pong also longer messages both ways, through little and
+// through much memory, an allgather by reading and a broadcast. With --collectives instead operations of several
+// processes (limits/bare_collectives.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,10 +15,10 @@
 #include "common/memory.hpp"
 #include "common/options.hpp"
 #include "common/report.hpp"
+#include "limits/bare_collectives.hpp"
 #include "limits/clock.hpp"
 #include "limits/cores.hpp"
-#include "limits/crowd.hpp"
-#include "limits/turns.hpp"
+#include "limits/ping_pong.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
 constexpr bench::Through kInPieces[] = {{3072, kRoom},      {2048, kMuchRoom}, {8192, kMuchRoom},
                                         {32768, kMuchRoom}, {3072, 0, true},   {16384, 0, true}};
 constexpr std::size_t kShortestInPieces = 256;
-constexpr std::size_t kShortestInTurns = 4096;
+constexpr std::size_t kLeastPipelined = 4096;
 constexpr unsigned kRoundsOfDistance = 100;
 constexpr double kPatience = 10e6;  // microseconds
 
@@ -85,7 +85,7 @@ double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
 // The quickest way.
 double long_exchange_us(std::size_t bytes, int other_core) {
   const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / bytes, 50, 500));
-  double least = bench::past_caches_us(bytes, {32768, kRoom}, other_core, rounds);
+  double least = bench::nontemporal_us(bytes, {32768, kRoom}, other_core, rounds);
   for (const bench::Through& through : kInPieces)
     least = std::min(least, bench::in_pieces_us(bytes, through, other_core, rounds));
   return least;
@@ -109,12 +109,12 @@ bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
 struct Job {
   std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
   int samples = 1000;
-  bool turns = false;
+  bool ping_pong = false;
   std::vector<std::string> collectives;
   int processes = 2;
   std::string json;
   std::vector<int> cores = bench::allowed_cores();
-  bench::Apart cores_apart;
+  bench::CoreDistance cores_apart;
   bench::Report report{};
 
   // At most `samples` of what `once` returns, for about so long. Returns false where a figure is not one.
@@ -156,18 +156,18 @@ void measure_messages(Job& job) {
       return bytes < kShortestInPieces ? exchange_us(bytes, other, kRounds) : long_exchange_us(bytes, other);
     });
   }
-  if (!job.turns) return;
+  if (!job.ping_pong) return;
   for (const std::size_t bytes : job.sizes) {
     if (bytes == 0) continue;
     const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{16} << 20) / bytes, 64, kRounds));
     const auto figure = [&](const char* label, auto once) { job.add(label, bytes, 15, 60e3, once); };
     const auto broadcast = [&](bench::Broadcast how) { return bench::broadcast_us(bytes, how, other, rounds); };
     figure("bcast, memory", [&] { return broadcast(bench::Broadcast::kThroughMemory); });
-    if (bytes < kShortestInTurns) continue;
+    if (bytes < kLeastPipelined) continue;
     figure("bcast, reading", [&] { return broadcast(bench::Broadcast::kByReading); });
     const auto pieces = [&](bench::Through through) { return bench::in_pieces_us(bytes, through, other, rounds); };
     figure("pieces, 32 KiB", [&] { return pieces({3072, 32768}); });
-    figure("past caches", [&] { return bench::past_caches_us(bytes, {32768, kRoom}, other, rounds); });
+    figure("past caches", [&] { return bench::nontemporal_us(bytes, {32768, kRoom}, other, rounds); });
     figure("pieces, 512 KiB", [&] { return pieces({3072, kRoom}); });
     figure("pieces, 2 MiB", [&] { return pieces({2048, kMuchRoom}); });
     figure("of 8 KiB, 2 MiB", [&] { return pieces({8192, kMuchRoom}); });
@@ -188,16 +188,16 @@ void measure_copies(Job& job) {
 // Each way to do what is asked for, of each size that it is for; what the system does not let us do is left out. False,
 // with a message, where what was received is wrong.
 bool measure_collectives(Job& job) {
-  for (const bench::CrowdWay& way : bench::crowd_ways()) {
+  for (const bench::BareAlgorithm& way : bench::bare_algorithms()) {
     if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;
     for (const std::size_t asked : way.most == 0 ? std::vector<std::size_t>{0} : job.sizes) {
-      const std::size_t bytes = bench::crowd_bytes(way, asked, job.processes);
+      const std::size_t bytes = bench::bare_collective_bytes(way, asked, job.processes);
       if (bytes < way.least || bytes > way.most) continue;
       const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{8} << 20) / (bytes + 1), 20, 400));
       bool wrong = false;
       job.add(way.label, bytes, 5, 100e3, [&] {
-        const double little = bench::crowd_us(way, bytes, job.processes, job.cores, 0, rounds);
-        const double much = bench::crowd_us(way, bytes, job.processes, job.cores, kMuchRoom, rounds);
+        const double little = bench::bare_collective_us(way, bytes, job.processes, job.cores, 0, rounds);
+        const double much = bench::bare_collective_us(way, bytes, job.processes, job.cores, kMuchRoom, rounds);
         const double found = std::min(little, much);
         wrong = wrong || found < 0;
         return found;
@@ -214,8 +214,9 @@ bool measure_collectives(Job& job) {
 bool parse_collectives(const std::string& text, std::vector<std::string>& collectives) {
   collectives = bench::split(text);
   return !collectives.empty() && std::all_of(collectives.begin(), collectives.end(), [](const std::string& name) {
-    const auto ways = bench::crowd_ways();
-    return std::any_of(ways.begin(), ways.end(), [&](const bench::CrowdWay& way) { return name == way.operation; });
+    const auto ways = bench::bare_algorithms();
+    return std::any_of(ways.begin(), ways.end(),
+                       [&](const bench::BareAlgorithm& way) { return name == way.operation; });
   });
 }
 
@@ -225,15 +226,15 @@ bench::OptionTable option_table(Job& job) {
             [&job](const std::string& v) { return bench::parse_size_list(v, job.sizes); });
   table.add("--samples", "N", "at most, for each figure (1000)",
             [&job](const std::string& v) { return bench::parse_positive(v, job.samples); });
-  table.add("--turns", "", "messages in pieces, gathering by reading and broadcasts, too",
-            [&job](const std::string&) { return job.turns = true; });
+  table.add("--ping-pong", "", "messages in pieces, gathering by reading and broadcasts, too",
+            [&job](const std::string&) { return job.ping_pong = true; });
   table.add("--collectives", "LIST", "these instead: barrier, bcast, allreduce, allgather, alltoall",
             [&job](const std::string& v) { return parse_collectives(v, job.collectives); });
   table.add("--processes", "N", "of the collectives; more than cores share them (2)",
             [&job](const std::string& v) { return bench::parse_positive(v, job.processes) && job.processes >= 2; });
   table.add("--cores-apart", "NS-NS",
             "two processes: only samples count before and after which a cache line took so long",
-            [&job](const std::string& v) { return bench::parse_apart(v, job.cores_apart); });
+            [&job](const std::string& v) { return bench::parse_core_distance(v, job.cores_apart); });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&job](const std::string& v) { return !(job.json = v).empty(); });
   return table;

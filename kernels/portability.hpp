@@ -5,9 +5,9 @@
 //   }
 //
 // Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
-// or intrinsics (on the CPU the threads of a launch run one after the other; team.hpp has the other sort), and receive
-// memory only through pointers and 64-bit addresses among their parameters (also inside of 8-byte aligned struct
-// parameters): the fake driver replaces device addresses there by addresses that it may touch itself.
+// or intrinsics (on the CPU the threads of a launch run one after the other; coresident.hpp has the other sort), and
+// receive memory only through pointers and 64-bit addresses among their parameters (also inside of 8-byte aligned
+// struct parameters): the fake driver replaces device addresses there by addresses that it may touch itself.
 #pragma once
 
 #include <cstdint>

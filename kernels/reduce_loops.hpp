@@ -73,7 +73,7 @@ struct ByVectors {
   HR_DEVICE void store(std::uint64_t address, Vector value) { *reinterpret_cast<Vector*>(address) = value; }
   template <class Op>
   HR_DEVICE Vector combine(const Op& op, Vector left, Vector right) {
-    if constexpr (Op::kOnWords) {
+    if constexpr (Op::kWordwise) {
       return {op(left.low, right.low), op(left.high, right.high)};
     } else {
       constexpr unsigned kElements = sizeof(Vector) / sizeof(T);

@@ -102,28 +102,28 @@ struct Pair {
 // --- operations: left op right ---
 
 struct First {
-  static constexpr bool kOnWords = true;
+  static constexpr bool kWordwise = true;
   template <class T>
   HR_METHOD T operator()(T a, T) const {
     return a;
   }
 };
 struct Min {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return a < b ? a : b;
   }
 };
 struct Max {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return a > b ? a : b;
   }
 };
 struct Sum {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return static_cast<T>(a + b);
@@ -131,7 +131,7 @@ struct Sum {
 };
 // Integers are unsigned here; short ones would be widened to int, which may overflow.
 struct Prod {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return a * b;
@@ -145,21 +145,21 @@ struct Prod {
 };
 // Bitwise operations know no elements: they work on whatever word is at hand.
 struct Band {
-  static constexpr bool kOnWords = true;
+  static constexpr bool kWordwise = true;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return static_cast<T>(a & b);
   }
 };
 struct Bor {
-  static constexpr bool kOnWords = true;
+  static constexpr bool kWordwise = true;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return static_cast<T>(a | b);
   }
 };
 struct Bxor {
-  static constexpr bool kOnWords = true;
+  static constexpr bool kWordwise = true;
   template <class T>
   HR_METHOD T operator()(T a, T b) const {
     return static_cast<T>(a ^ b);
@@ -169,7 +169,7 @@ struct Bxor {
 // Anything but `no` is true; results are one of the two.
 template <class T>
 struct Logic {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   T yes, no;
 };
 template <class T>
@@ -188,7 +188,7 @@ struct Lxor : Logic<T> {
 // Of equal values the lower index wins (section 6.9.4).
 template <bool kMin>
 struct Loc {
-  static constexpr bool kOnWords = false;
+  static constexpr bool kWordwise = false;
   template <class P>
   HR_METHOD P operator()(P a, P b) const {
     const bool better = kMin ? a.value < b.value : a.value > b.value;

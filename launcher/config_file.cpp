@@ -8,7 +8,7 @@ namespace hr::launcher {
 namespace {
 
 // False for a quote without its end.
-bool split_words(const std::string& line, std::vector<std::string>* words) {
+bool split_line(const std::string& line, std::vector<std::string>* words) {
   std::string word;
   bool inside = false;
   char quote = '\0';
@@ -55,7 +55,7 @@ Status read_config_file(const std::string& path, std::vector<std::vector<std::st
     const auto first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos || line[first] == '#') continue;
     std::vector<std::string> words;
-    if (!split_words(line, &words)) {
+    if (!split_line(line, &words)) {
       return fail(Errc::kOther, "-configfile %s, line %d: a quote has no end", path.c_str(), number);
     }
     // A file made for "mpiexec -configfile" may separate its programs in either way.

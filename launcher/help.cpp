@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "words.hpp"
+#include "option_table.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "line that is not understood.\n";
 
 // "-n,--np N": one letter with one dash, as is the custom.
-std::string names_of(const Word& word) {
+std::string names_of(const OptionSpec& word) {
   std::string text;
   for (std::string_view rest = word.names; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find(' '));
@@ -62,10 +62,10 @@ void print_wrapped(std::string_view text, std::size_t at, std::size_t column) {
   std::printf("\n");
 }
 
-void print_names(const char* title, Meaning meaning, bool without_help) {
+void print_names(const char* title, OptionEffect effect, bool without_help) {
   std::string all;
-  for (const Word& word : words()) {
-    if (word.meaning != meaning || (without_help && !word.help.empty())) continue;
+  for (const OptionSpec& word : option_table()) {
+    if (word.effect != effect || (without_help && !word.help.empty())) continue;
     all += (all.empty() ? "" : " ") + names_of(word);
   }
   std::printf("\n%s\n", title);
@@ -76,16 +76,16 @@ void print_names(const char* title, Meaning meaning, bool without_help) {
 
 void print_help() {
   std::printf("Starts an MPI program on this machine.\n\n%s\n", kUsage);
-  for (const Word& word : words()) {
+  for (const OptionSpec& word : option_table()) {
     if (word.help.empty()) continue;
     const std::string names = "  " + names_of(word);
     std::printf("%s", names.c_str());
     print_wrapped(word.help, names.size(), kColumn);
   }
-  print_names("From scripts for other launchers, with the meaning that they have there:", Meaning::kEffect, true);
-  print_names("From there, and so in any case:", Meaning::kSoHere, false);
-  print_names("From there, without effect here (a note says so; -q leaves it out):", Meaning::kNothing, false);
-  print_names("From there, for the version that spans hosts; refused:", Meaning::kHosts, false);
+  print_names("From scripts for other launchers, with the meaning that they have there:", OptionEffect::kApplies, true);
+  print_names("From there, and so in any case:", OptionEffect::kAlreadyTrue, false);
+  print_names("From there, without effect here (a note says so; -q leaves it out):", OptionEffect::kIgnored, false);
+  print_names("From there, for the version that spans hosts; refused:", OptionEffect::kHosts, false);
   std::printf("\n%s", kExamples);
 }
 

@@ -7,9 +7,9 @@
 #include "config.hpp"
 #include "config_file.hpp"
 #include "help.hpp"
+#include "option_table.hpp"
 #include "settings.hpp"
 #include "values.hpp"
-#include "words.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -32,7 +32,7 @@ struct CommandLine {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-const char* describe(Takes takes) { return takes == Takes::kOne ? "a value" : "two values"; }
+const char* describe(Arity arity) { return arity == Arity::kOne ? "a value" : "two values"; }
 
 // NAME=VALUE becomes two.
 bool split_variable(Words& values) {
@@ -44,27 +44,28 @@ bool split_variable(Words& values) {
 }
 
 // The values of the option at words[*at]; *at moves past them.
-Status take_values(const Word& word, const Words& words, std::size_t* at, const std::string* attached, Given* given) {
+Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, const std::string* attached,
+                   ParsedOption* given) {
   const std::string& text = words[(*at)++];
   given->word = attached != nullptr ? text.substr(0, text.find('=')) : text;
-  if (word.takes == Takes::kNothing) {
+  if (word.arity == Arity::kNoValue) {
     if (attached == nullptr) return kOk;
     return fail(Errc::kOther, "%s: %s takes no value", text.c_str(), given->word.c_str());
   }
-  std::size_t wanted = word.takes == Takes::kOne ? 1 : 2;
+  std::size_t wanted = word.arity == Arity::kOne ? 1 : 2;
   if (attached != nullptr) given->values.push_back(*attached);
   while (given->values.size() < wanted && *at < words.size()) {
-    if (word.takes == Takes::kVariable && given->values.size() == 1 && split_variable(given->values)) break;
+    if (word.arity == Arity::kVariable && given->values.size() == 1 && split_variable(given->values)) break;
     given->values.push_back(words[(*at)++]);
   }
-  if (word.takes == Takes::kVariable && given->values.size() == 1) split_variable(given->values);
+  if (word.arity == Arity::kVariable && given->values.size() == 1) split_variable(given->values);
   if (given->values.size() == wanted) return kOk;
-  return fail(Errc::kOther, "%s wants %s: %.*s", given->text().c_str(), describe(word.takes),
+  return fail(Errc::kOther, "%s wants %s: %.*s", given->text().c_str(), describe(word.arity),
               static_cast<int>(word.values.size()), word.values.data());
 }
 
 // Reads options up to the first word that is neither one nor the value of one.
-Status read_options(const Words& words, Reading& reading, std::size_t* at) {
+Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   while (*at < words.size() && is_option(words[*at])) {
     if (words[*at] == "--") {
       ++*at;
@@ -72,28 +73,28 @@ Status read_options(const Words& words, Reading& reading, std::size_t* at) {
     }
     std::string attached;
     bool has_attached = false;
-    const Word* word = find_word(words[*at], &attached, &has_attached);
+    const OptionSpec* word = find_option(words[*at], &attached, &has_attached);
     if (word == nullptr) return fail(Errc::kOther, "unknown option %s", words[*at].c_str());
-    Given given;
+    ParsedOption given;
     HR_TRY(take_values(*word, words, at, has_attached ? &attached : nullptr, &given));
-    if (word->meaning == Meaning::kHosts) {
+    if (word->effect == OptionEffect::kHosts) {
       return fail(Errc::kOther, "%s is for jobs on several hosts; this version of Headrace starts ranks on one",
                   given.text().c_str());
     }
-    if (word->meaning == Meaning::kNothing) reading.without_effect.push_back(given.text());
-    if (word->apply != nullptr) HR_TRY(word->apply(reading, given));
-    if (reading.help || reading.version || reading.settings) return kOk;
+    if (word->effect == OptionEffect::kIgnored) parsed.without_effect.push_back(given.text());
+    if (word->apply != nullptr) HR_TRY(word->apply(parsed, given));
+    if (parsed.help || parsed.version || parsed.settings) return kOk;
   }
   return kOk;
 }
 
 // Answers --help and its like.
-bool answer(const Reading& reading) {
-  if (reading.help) {
+bool answer(const ParseState& parsed) {
+  if (parsed.help) {
     print_help();
-  } else if (reading.version) {
+  } else if (parsed.version) {
     std::printf("mpiexec of Headrace " HEADRACE_VERSION "\n");
-  } else if (reading.settings) {
+  } else if (parsed.settings) {
     print_settings();
   } else {
     return false;
@@ -102,15 +103,15 @@ bool answer(const Reading& reading) {
 }
 
 // The file's programs take the place of the part that names the file.
-Status insert_file(CommandLine& line, const Reading& reading, const Words& words, std::size_t at, std::size_t part) {
-  const std::string option = "-configfile " + reading.config_file;
+Status insert_file(CommandLine& line, const ParseState& parsed, const Words& words, std::size_t at, std::size_t part) {
+  const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
   if (at < words.size()) {
     return fail(Errc::kOther, "%s: the file holds the programs; \"%s\" after it is too much", option.c_str(),
                 words[at].c_str());
   }
   std::vector<Words> inserted;
-  HR_TRY(read_config_file(reading.config_file, &inserted));
+  HR_TRY(read_config_file(parsed.config_file, &inserted));
   line.from_file = true;
   line.parts.insert(line.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1, inserted.begin(), inserted.end());
   return kOk;
@@ -118,23 +119,23 @@ Status insert_file(CommandLine& line, const Reading& reading, const Words& words
 
 Status read_part(CommandLine& line, std::size_t part) {
   const Words words = line.parts[part];
-  Reading reading(line.options);
-  reading.inherited_by_all = line.inherited_by_all;
+  ParseState parsed(line.options);
+  parsed.inherited_by_all = line.inherited_by_all;
   std::size_t at = 0;
-  HR_TRY(read_options(words, reading, &at));
-  line.answered = answer(reading);
+  HR_TRY(read_options(words, parsed, &at));
+  line.answered = answer(parsed);
   if (line.answered) return kOk;
 
-  line.inherited_by_all = reading.inherited_by_all;
+  line.inherited_by_all = parsed.inherited_by_all;
   const auto append = [](auto& whole, auto& more) { whole.insert(whole.end(), more.begin(), more.end()); };
-  append(line.variables_of_all, reading.variables_of_all);
-  append(line.without_effect, reading.without_effect);
-  if (!reading.config_file.empty()) return insert_file(line, reading, words, at, part);
+  append(line.variables_of_all, parsed.variables_of_all);
+  append(line.without_effect, parsed.without_effect);
+  if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
   if (at == words.size()) return fail(Errc::kOther, "a program to run is missing");
-  Program& program = reading.program;
+  Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-  for (const int ranks : {reading.ranks, reading.per_host, reading.slots, 1}) {
+  for (const int ranks : {parsed.ranks, parsed.per_host, parsed.slots, 1}) {
     program.ranks = ranks;
     if (ranks > 0) break;
   }

@@ -27,7 +27,7 @@ const char* origin_text(KnobOrigin origin) {
 }  // namespace
 
 void print_settings() {
-  std::printf("%-20s %-14s %-12s %-12s %s\n", "name", "value", "origin", "default", "meaning");
+  std::printf("%-20s %-14s %-12s %-12s %s\n", "name", "value", "origin", "default", "effect");
   const auto records = knob_records();
   for (std::size_t index = 0; index < records.size(); ++index) {
     const KnobRecord& record = records[index];

@@ -23,12 +23,12 @@ constexpr Place kPlaces[] = {
     {"machine", topo::Binding::kNone},
 };
 
-struct Turns {
+struct RoundRobinLevel {
   std::string_view name;
   std::optional<topo::Level> level;  // nullopt: as they come
 };
 
-constexpr Turns kTurns[] = {
+constexpr RoundRobinLevel kRoundRobinLevels[] = {
     {"slot", {}},
     {"node", {}},
     {"core", topo::Level::kCore},
@@ -38,8 +38,8 @@ constexpr Turns kTurns[] = {
     {"package", topo::Level::kSocket},
 };
 
-const Turns* find_turns(std::string_view name) {
-  for (const Turns& each : kTurns) {
+const RoundRobinLevel* find_round_robin_level(std::string_view name) {
+  for (const RoundRobinLevel& each : kRoundRobinLevels) {
     if (each.name == name) return &each;
   }
   return nullptr;
@@ -55,7 +55,7 @@ bool is_so_anyway(std::string_view modifier) {
 }
 
 // The words after the first, which is the place.
-Status check_modifiers(const Given& given, const std::vector<std::string>& words) {
+Status check_modifiers(const ParsedOption& given, const std::vector<std::string>& words) {
   for (std::size_t at = 1; at < words.size(); ++at) {
     if (is_so_anyway(words[at])) continue;
     return fail(Errc::kOther, "%s: mpiexec does not know what \"%s\" means there", given.text().c_str(),
@@ -85,7 +85,7 @@ std::vector<std::string> split(std::string_view text, char sign) {
   return parts;
 }
 
-Status read_count(const Given& given, const char* what, int* value) {
+Status read_count(const ParsedOption& given, const char* what, int* value) {
   if (read_number(given.value(), value)) return kOk;
   return fail(Errc::kOther, "%s: %s is a whole number from 1 to %d", given.text().c_str(), what, kMostRanks);
 }
@@ -97,7 +97,7 @@ Status read_seconds(const std::string& where, const std::string& text, double* s
               where.c_str());
 }
 
-Status read_binding(const Given& given, topo::Placing* placing) {
+Status read_binding(const ParsedOption& given, topo::Placing* placing) {
   const std::vector<std::string> words = split(given.value(), ':');
   const std::string name = words.empty() ? "" : words[0];
   HR_TRY(check_modifiers(given, words));
@@ -109,7 +109,7 @@ Status read_binding(const Given& given, topo::Placing* placing) {
   return fail(Errc::kOther, "%s: ranks are bound to core, hwthread, numa, socket, none, or auto", given.text().c_str());
 }
 
-Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
+Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host) {
   std::vector<std::string> words = split(given.value(), ':');
   int each = 1;
   const bool grouped = words.size() >= 3 && words[0] == "ppr";
@@ -120,21 +120,21 @@ Status read_mapping(const Given& given, topo::Placing* placing, int* per_host) {
     }
     words.erase(words.begin(), words.begin() + 2);
   }
-  const Turns* turns = words.empty() ? nullptr : find_turns(words[0]);
-  if (turns == nullptr) {
+  const RoundRobinLevel* found = words.empty() ? nullptr : find_round_robin_level(words[0]);
+  if (found == nullptr) {
     return fail(Errc::kOther, "%s: ranks go by slot, core, hwthread, numa, socket, node, or ppr:N: and one of these",
                 given.text().c_str());
   }
   HR_TRY(check_modifiers(given, words));
-  placing->by_turns = turns->level.has_value();
-  if (turns->level) placing->turns = *turns->level;
-  placing->in_order = !placing->by_turns;
+  placing->is_round_robin = found->level.has_value();
+  if (found->level) placing->round_robin_level = *found->level;
+  placing->in_order = !placing->is_round_robin;
   placing->each = each;
-  if (grouped && turns->name == "node") *per_host = each;
+  if (grouped && found->name == "node") *per_host = each;
   return kOk;
 }
 
-Status read_output_directory(const Given& given, std::string text, Options* options) {
+Status read_output_directory(const ParsedOption& given, std::string text, Options* options) {
   constexpr std::string_view kNoCopy = ":nocopy";
   options->output_in_files_only = text.ends_with(kNoCopy);
   if (options->output_in_files_only) text.resize(text.size() - kNoCopy.size());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "words.hpp"
+#include "option_table.hpp"
 
 namespace hr::launcher {
 
@@ -22,17 +22,17 @@ bool read_number(std::string_view text, int* value);
 std::vector<std::string> split(std::string_view text, char sign);
 
 // Such a number. `what` it counts, for the message.
-Status read_count(const Given& given, const char* what, int* value);
+Status read_count(const ParsedOption& given, const char* what, int* value);
 
 // Seconds, more than 0. `where` the text stands, for the message.
 Status read_seconds(const std::string& where, const std::string& text, double* seconds);
 
-Status read_binding(const Given& given, topo::Placing* placing);
+Status read_binding(const ParsedOption& given, topo::Placing* placing);
 
 // --map-by. *per_host: what ppr:N:node says.
-Status read_mapping(const Given& given, topo::Placing* placing, int* per_host);
+Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host);
 
 // "DIR", "DIR:nocopy".
-Status read_output_directory(const Given& given, std::string text, Options* options);
+Status read_output_directory(const ParsedOption& given, std::string text, Options* options);
 
 }  // namespace hr::launcher

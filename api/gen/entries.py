@@ -95,7 +95,7 @@ class Writer:
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
         if not function.any_time:
             addresses = ", ".join(filter(None, map(self.address, function.parameters_of(self.large))))
-            self.emit(f"if (!ready) [[unlikely]] if (const int code_ = enter_watched(kCall, {{{addresses}}}); code_ != 0)"
+            self.emit(f"if (!ready) [[unlikely]] if (const int code_ = enter_checked(kCall, {{{addresses}}}); code_ != 0)"
                       " return code_;")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
         for parameter in self.in_checking_order():
@@ -104,7 +104,7 @@ class Writer:
         return f'extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
 
     def address(self, parameter: Parameter) -> str | None:
-        """A parameter that is an address, as enter_watched() is told of it."""
+        """A parameter that is an address, as enter_checked() is told of it."""
         role = parameter.kind.role
         if role == "buffer" and not parameter.is_array:
             use = "kWritten" if parameter.is_out else "kRead"
@@ -318,7 +318,7 @@ class Writer:
         function = self.function
         wide = self.large and own_large_impl(function)
         passed = [self.arguments[p.name] for p in function.parameters if p.name in self.arguments]
-        if function.tells_form:
+        if function.needs_form:
             passed.append("true" if self.large else "false")
         if function.tests:
             passed.append("guard")

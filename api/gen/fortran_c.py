@@ -55,7 +55,7 @@ class Writer:
         for argument in p.c_arguments:
             getattr(self, "visit_" + argument.sort)(argument)
         if p.initialises:
-            self.success.append("tell_what_fortran_is();")
+            self.success.append("register_fortran_traits();")
         self.finish_procedures()
         self.finish_sections()
         call = f"HR_MPI({p.name.removeprefix('MPI_')})({', '.join(self.values)})"

@@ -96,7 +96,7 @@ class Function:
     flags: frozenset[str] = frozenset()
     implemented: bool = False
     direct: bool = False         # arguments go to impl unchecked, its result is returned as it is
-    tells_form: bool = False     # impl is told which form was called
+    needs_form: bool = False     # impl is told which form was called
     operation: str = ""          # of a collective: the name of its blocking form
     carried_out_by: str = ""     # of a collective: the function of coll/coll.hpp that makes this form of it
 
@@ -214,8 +214,8 @@ def with_overlay(function: Function, overlay: dict) -> Function:
     rule = overlay["implemented"].get(function.chapter, {})
     implemented = matches(function.name, rule.get("functions", [])) and not matches(function.name, rule.get("but", []))
     direct = function.chapter in overlay["direct_chapters"] or function.returns is not None
-    tells_form = function.has_large and matches(function.name, overlay["tells_form"])
-    return replace(function, implemented=implemented, direct=direct, tells_form=tells_form)
+    needs_form = function.has_large and matches(function.name, overlay["needs_form"])
+    return replace(function, implemented=implemented, direct=direct, needs_form=needs_form)
 
 
 def title_of(path: Path) -> str:

@@ -104,7 +104,7 @@ def impl_prototype(function: Function, large: bool = False) -> str:
     for parameter in impl_parameters(function, large):
         kind = as_in_c(parameter, wide) if function.direct else impl_type(parameter, wide)
         declared.append(declare_pointer(kind, parameter.name))
-    if function.tells_form:
+    if function.needs_form:
         declared.append("bool large")
     if function.tests:
         declared.append("TestGuard& guard")

@@ -11,7 +11,7 @@ namespace bench {
 
 struct Plan {
   int iterations, warmup, repetitions;
-  Apart cores_apart;
+  CoreDistance cores_apart;
 };
 
 // Does what is measured `iterations` times; the seconds of it that count.

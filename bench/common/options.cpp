@@ -50,7 +50,7 @@ bool parse_positive(const std::string& text, int& value) {
   return true;
 }
 
-bool parse_apart(const std::string& text, Apart& apart) {
+bool parse_core_distance(const std::string& text, CoreDistance& apart) {
   int least = 0, most = 0;
   const std::size_t dash = text.find('-');
   if (dash == std::string::npos || !parse_positive(text.substr(0, dash), least) ||
@@ -148,7 +148,7 @@ OptionTable common_options(Options& options) {
   table.add("--validate", "", "check every byte of every size, outside the time", flag(options.validate));
   table.add("--cores-apart", "NS-NS",
             "two ranks: only repetitions count before and after which a bare cache line took so long from core to core",
-            [&options](const std::string& v) { return parse_apart(v, options.cores_apart); });
+            [&options](const std::string& v) { return parse_core_distance(v, options.cores_apart); });
   table.add("--json", "FILE", "write the results as JSON, too; '-': to standard output instead of the table",
             [&options](const std::string& v) { return !(options.json = v).empty(); });
   return table;

@@ -14,7 +14,7 @@
 namespace bench {
 
 // How long a bare cache line takes between two cores, at least and at most. Most 0: it does not matter.
-struct Apart {
+struct CoreDistance {
   double least = 0, most = 0;  // nanoseconds
   explicit operator bool() const { return most > 0; }
   [[nodiscard]] bool contains(double nanoseconds) const { return least <= nanoseconds && nanoseconds <= most; }
@@ -32,7 +32,7 @@ struct Options {
   bool cuda_in_use = false;  // have a CUDA context and one device message before anything is measured
   bool touch = false;        // host memory: write what is sent and read what came, within the time
   bool validate = false;     // check every byte, outside the time
-  Apart cores_apart;         // only repetitions count during which the cores of two ranks are that far apart
+  CoreDistance cores_apart;  // only repetitions count during which the cores of two ranks are that far apart
   std::string json;          // file for the results; "-" is standard output instead of the table
 };
 
@@ -68,7 +68,7 @@ void add_touch(OptionTable& table, Options& options);
 [[nodiscard]] bool parse_size(const std::string& text, std::size_t& value);
 [[nodiscard]] bool parse_positive(const std::string& text, int& value);
 // "45-150".
-[[nodiscard]] bool parse_apart(const std::string& text, Apart& apart);
+[[nodiscard]] bool parse_core_distance(const std::string& text, CoreDistance& apart);
 [[nodiscard]] bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes);
 std::vector<std::string> split(const std::string& text);  // at commas
 

@@ -19,7 +19,7 @@ inline void move(unsigned char* typed, unsigned char* packed, std::size_t bytes)
   }
 }
 
-inline bool asks_ahead() {
+inline bool prefetches() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel") != 0;
 #else
@@ -44,7 +44,7 @@ void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>
     move<kPack>(typed + static_cast<std::size_t>(at[i]) * sizeof(double), packed + i * sizeof(double), sizeof(double));
   };
   std::size_t i = 0;
-  if (!kPack && n * sizeof(double) >= (std::size_t{32} << 10) && asks_ahead()) {
+  if (!kPack && n * sizeof(double) >= (std::size_t{32} << 10) && prefetches()) {
     for (; i + kAhead < n; ++i) {
       __builtin_prefetch(typed + static_cast<std::size_t>(at[i + kAhead]) * sizeof(double));
       one(i);

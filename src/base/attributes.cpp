@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 
 namespace hr {
 
@@ -42,11 +42,11 @@ Keyval::Keyval(KeyvalKind kind, int number, Copy copy, Delete remove)
 
 Status Keyval::copy(void* object, void* value, void** new_value, bool* keep) const {
   *keep = false;
-  return copy_ ? Turn::after_callback(copy_(object, number_, value, new_value, keep)) : kOk;
+  return copy_ ? DriverEpoch::after_callback(copy_(object, number_, value, new_value, keep)) : kOk;
 }
 
 Status Keyval::remove(void* object, void* value) const {
-  return remove_ ? Turn::after_callback(remove_(object, number_, value)) : kOk;
+  return remove_ ? DriverEpoch::after_callback(remove_(object, number_, value)) : kOk;
 }
 
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove) {

@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 
 namespace hr {
 
@@ -70,10 +70,10 @@ class LibraryGuard {
  public:
   LibraryGuard() noexcept {
     LibraryLock::acquire();
-    Turn::enter();
+    DriverEpoch::enter();
   }
   ~LibraryGuard() {
-    Turn::leave();
+    DriverEpoch::leave();
     LibraryLock::release();
   }
   LibraryGuard(const LibraryGuard&) = delete;

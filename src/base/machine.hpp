@@ -18,8 +18,8 @@ struct Machine {
 Machine this_machine();
 
 // What an AMD processor keeps in a core's second-level cache comes slowly to another core that stores to it, and goes
-// past the caches to one far away (reader_distance.hpp). Neither holds for Intel's, where memory that is soon used
-// again is the faster one.
+// with non-temporal stores to one far away (reader_distance.hpp). Neither holds for Intel's, where memory that is soon
+// used again is the faster one.
 bool is_amd() noexcept;
 
 // One phrase for messages: "Intel Xeon 8480, 2 CPUs, 1 x NVIDIA H200".

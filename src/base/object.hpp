@@ -92,27 +92,27 @@ class Arena {
   }
 
   void destroy(T* object) {
-    static_assert(sizeof(T) >= sizeof(Dead) && !std::is_polymorphic_v<T>);
+    static_assert(sizeof(T) >= sizeof(FreeSlot) && !std::is_polymorphic_v<T>);
     object->~T();
     // The compiler may drop the destructor's own clearing of the magic word as a dead store.
     static_cast<Object*>(object)->poison();
-    free_ = ::new (static_cast<void*>(object)) Dead{.next = free_};
+    free_ = ::new (static_cast<void*>(object)) FreeSlot{.next = free_};
     --live_;
   }
 
-  // The same for an object that is as good as new, without taking it to pieces: take_up() gives it out again, as it is,
+  // The same for an object that is as good as new, without taking it to pieces: reuse() gives it out again, as it is,
   // with one reference. nullptr when there is none.
-  void lay_aside(T* object) noexcept {
+  void recycle(T* object) noexcept {
     object->poison();
-    object->set_next(aside_);
-    aside_ = object;
+    object->set_next(recycled_);
+    recycled_ = object;
     --live_;
   }
-  [[nodiscard]] T* take_up() noexcept {
-    T* object = aside_;
+  [[nodiscard]] T* reuse() noexcept {
+    T* object = recycled_;
     if (object == nullptr) [[unlikely]]
       return nullptr;
-    aside_ = static_cast<T*>(object->next());
+    recycled_ = static_cast<T*>(object->next());
     object->revive(T::kKind);
     ++live_;
     return object;
@@ -144,9 +144,9 @@ class Arena {
   static constexpr std::size_t kReserve = std::size_t{1} << 30;
 
   // A slot that is free again. Where an Object has its magic word, there is none.
-  struct Dead {
+  struct FreeSlot {
     std::uint32_t magic = 0;
-    Dead* next;
+    FreeSlot* next;
   };
 
   void* allocate() {
@@ -170,8 +170,8 @@ class Arena {
 
   std::byte* base_ = nullptr;
   std::atomic<std::size_t> used_bytes_ = 0;  // only grows
-  Dead* free_ = nullptr;
-  T* aside_ = nullptr;
+  FreeSlot* free_ = nullptr;
+  T* recycled_ = nullptr;
   std::size_t live_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "base/cache_lines.hpp"
+#include "base/cache_hints.hpp"
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/machine.hpp"
@@ -74,15 +74,15 @@ void ReaderDistance::learn(std::uint64_t from_reader, std::uint64_t from_memory)
 
 std::uint64_t ReaderDistance::timed_load(const std::atomic<std::uint64_t>& word, std::uint64_t seen) noexcept {
 #if defined(__x86_64__)
-  const ShmPastCachesChoice choice = knobs().shm_past_caches;
-  if (choice == ShmPastCachesChoice::kAuto && is_amd()) {
+  const ShmNontemporalStoresChoice choice = knobs().shm_nontemporal_stores;
+  if (choice == ShmNontemporalStoresChoice::kAuto && is_amd()) {
     static const Loads loads = measure_loads();
     std::uint64_t value = 0;
     const std::uint64_t took = ticks_of([&] { value = word.load(std::memory_order_acquire); });
     if (value != seen) learn(std::max(took, loads.from_cache) - loads.from_cache, loads.from_memory);
     return value;
   }
-  far_ = choice == ShmPastCachesChoice::kOn ? kMost : 0;
+  far_ = choice == ShmNontemporalStoresChoice::kOn ? kMost : 0;
 #else
   static_cast<void>(seen);
   far_ = 0;

@@ -1,13 +1,14 @@
-// ReaderDistance: whether what this process writes for another one had better go past the caches.
+// ReaderDistance: whether what this process writes for another one had better go with non-temporal stores.
 //
 // That depends on how far apart their cores are. A line that is written the usual way passes twice between the two
-// cores' caches, from its last reader to the writer and back; past the caches it comes once, from memory. So the reader
-// is far where twice the one takes longer than the other. No table tells it (virtual machines say that all cores share
-// a cache, and move them meanwhile), so it is measured: from time to time this process times a load, which it does
-// anyway, of a word that the reader has written since, and so has in its cache; and once in a process what a line takes
-// from memory. Two loads in a row say the same before a decision turns over: a process may lose its core in one.
+// cores' caches, from its last reader to the writer and back; with non-temporal stores it comes once, from memory. So
+// the reader is far where twice the one takes longer than the other. No table tells it (virtual machines say that all
+// cores share a cache, and move them meanwhile), so it is measured: from time to time this process times a load, which
+// it does anyway, of a word that the reader has written since, and so has in its cache; and once in a process what a
+// line takes from memory. Two loads in a row say the same before a decision turns over: a process may lose its core in
+// one.
 //
-// Measured on AMD processors alone, knob shm_past_caches aside: Intel's gain nothing by such stores.
+// Measured on AMD processors alone, knob shm_nontemporal_stores aside: Intel's gain nothing by such stores.
 // Owner: who writes (a ring's producer; the area of a communicator). Threads: library lock.
 #pragma once
 
@@ -24,7 +25,7 @@ class ReaderDistance {
   void count() noexcept {
     if (until_ != 0) --until_;
   }
-  // After so many of them: the next load() says something new.
+  // After this many of them: the next load() says something new.
   [[nodiscard]] bool is_due() const noexcept { return until_ == 0; }
 
   // Acquire load of a word that the reader writes, timed where one is due. `seen`: what was there when this process

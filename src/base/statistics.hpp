@@ -18,8 +18,8 @@
   X(cuda_ipc_evictions, kCounter, "Mappings given up to make room for others (HEADRACE_CUDA_IPC_MAPPINGS).")           \
   X(cuda_ipc_revocations, kCounter, "Mappings given up because the memory was freed by its owner.")                    \
   X(cuda_ipc_chunks, kCounter, "Uses of other processes' GPU memory that is put together from chunks (VMM).")          \
-  X(cuda_attended, kCounter,                                                                                           \
-    "Messages copied by a kernel that waited on the GPU for them (HEADRACE_CUDA_ATTEND_BYTES).")                       \
+  X(cuda_resident_copies, kCounter,                                                                                    \
+    "Messages copied by a kernel that waited on the GPU for them (HEADRACE_CUDA_RESIDENT_COPY_BYTES).")                \
   X(cuda_staged, kCounter, "Messages received that went through staging memory on their way to or from a GPU.")        \
   X(cuda_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.")         \
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \

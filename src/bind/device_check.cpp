@@ -56,7 +56,7 @@ int ranks_of_node() { return static_cast<int>(boot::processes().of_this_host().s
 
 // --- before the first call: MPI_Init after the first use of a device ---
 
-void look_at_start() {
+void check_start() {
   const int device = mem::cuda::first_device_in_use();
   if (device < 0) return;
   log::write(
@@ -104,7 +104,7 @@ void look_at_context(const layout::View& view, const Argument& argument) {
 
 // --- a queue that nobody has waited for ---
 
-void look_at_queues(const Argument& argument, int device) {
+void check_queues(const Argument& argument, int device) {
   if (!mem::openacc_queue_is_busy() || !first_time(Pitfall::kBusyQueue)) return;
   log::write(log::Level::kError,
              "check device: %s: an OpenACC queue has work that is not done while %s (%p) of device %d is handed over; "
@@ -137,14 +137,14 @@ Contents compare(const layout::View& host, const void* first, const mem::DeviceC
   return Contents::kEqual;
 }
 
-void look_at_host_buffer(const layout::View& view, const Argument& argument) {
+void check_host_buffer(const layout::View& view, const Argument& argument) {
   if (argument.use != Argument::Use::kRead || view.where.managed) return;
   std::byte* first = nullptr;
   std::size_t bytes = 0;
   layout::span_of(view, &first, &bytes);
   mem::DeviceCopy copy;
   if (!mem::find_device_copy(first, bytes, &copy)) return;
-  look_at_queues(argument, copy.device);
+  check_queues(argument, copy.device);
   const Contents contents = compare(view, first, copy);
   static_cast<void>(take_detail());
   if (contents == Contents::kEqual || !first_time(Pitfall::kHostCopy)) return;
@@ -157,7 +157,7 @@ void look_at_host_buffer(const layout::View& view, const Argument& argument) {
 }
 
 // Every view with data comes here.
-void look_at_view(const layout::View& view) {
+void check_view(const layout::View& view) {
   static thread_local bool looking = false;  // the check makes views, too
   if (looking || current.function == nullptr) return;
   const Argument* const argument = argument_of(view);
@@ -166,9 +166,9 @@ void look_at_view(const layout::View& view) {
   if (view.where.is_device()) {
     look_at_default_device(view);
     look_at_context(view, *argument);
-    if (!only_names_buffers()) look_at_queues(*argument, view.where.device);
+    if (!only_names_buffers()) check_queues(*argument, view.where.device);
   } else if (!only_names_buffers()) {
-    look_at_host_buffer(view, *argument);
+    check_host_buffer(view, *argument);
   }
   looking = false;
 }
@@ -181,9 +181,9 @@ bool begin() {
                unknown.c_str());
   }
   if (!asked_to_check("device")) return false;
-  look_at_start();
-  mem::look_at_every_buffer();
-  layout::view_watcher = &look_at_view;
+  check_start();
+  mem::check_every_buffer();
+  layout::view_checker = &check_view;
   return true;
 }
 

@@ -8,7 +8,7 @@
 #include <initializer_list>
 
 #include "base/status.hpp"
-#include "bind/watched.hpp"
+#include "bind/checked_calls.hpp"
 
 namespace hr::bind::device_check {
 

@@ -12,12 +12,12 @@
 
 #include "base/count.hpp"
 #include "base/lock.hpp"
+#include "bind/checked_calls.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"
 #include "bind/runtime.hpp"
 #include "bind/test_guard.hpp"
-#include "bind/watched.hpp"
 
 namespace hr::bind {
 

@@ -32,7 +32,7 @@ enum class World { kBefore, kInside, kAfter };
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
-  bool watched = false;  // entry points go through enter_watched()
+  bool checked = false;  // entry points go through enter_checked()
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;
   pthread_t main_thread{};
@@ -59,7 +59,7 @@ void clear_tables() {
 Status bring_up() {
   mem::init();
   HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
-  state.watched = device_check::begin();
+  state.checked = device_check::begin();
   HR_TRY(p2p::init());
   if (knobs().progress_thread != ProgressThreadChoice::kOff) {
     runtime::enable_threads();
@@ -95,7 +95,7 @@ Status add_use() {
     coll::init();
     HR_TRY(comm::init());
     fill_tables();
-    ready = !state.watched;
+    ready = !state.checked;
   }
   ++state.uses;
   return kOk;
@@ -133,7 +133,7 @@ Status init_world(int required, int* provided) {
   state.world = World::kInside;
   state.level = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
   state.main_thread = ::pthread_self();
-  if (state.level != MPI_THREAD_SINGLE) Turn::share();
+  if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = state.level;
   return kOk;
@@ -157,7 +157,7 @@ bool is_main_thread() noexcept { return ::pthread_equal(state.main_thread, ::pth
 
 void enable_threads() noexcept {
   if (LibraryLock::enabled()) return;
-  Turn::share();
+  DriverEpoch::set_multithreaded();
   LibraryLock::enable();
   // The guard of the call that we are in found no lock to take and will release one.
   LibraryLock::acquire();
@@ -165,7 +165,7 @@ void enable_threads() noexcept {
 
 }  // namespace runtime
 
-int enter_watched(const Call& call, std::initializer_list<Argument> arguments) {
+int enter_checked(const Call& call, std::initializer_list<Argument> arguments) {
   if (!runtime::in_use()) not_ready(call.function);
   const LibraryGuard guard;
   const Status status = device_check::look_at(call.function, arguments);

@@ -10,7 +10,7 @@
 
 namespace hr::bind {
 
-// True while MPI functions may be called and nobody looks at each call (bind/watched.hpp); checked by every entry
+// True while MPI functions may be called and nobody looks at each call (bind/checked_calls.hpp); checked by every entry
 // point.
 inline bool ready = false;
 

@@ -15,9 +15,9 @@ void TestGuard::enter_now() noexcept {
   entered_ = true;
 }
 
-void TestGuard::look_beside_thread() {
+void TestGuard::test_beside_thread() {
   if (p2p::progress_thread::take_round()) return;
-  if (p2p::progress_thread::gets_no_turn()) {
+  if (p2p::progress_thread::starved()) {
     enter();
   } else if (!entered_) {
     entered_ = LibraryLock::acquire_soon();

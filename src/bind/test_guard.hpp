@@ -1,9 +1,9 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
 // their siblings; `tests` in api/functions/).
 //
-// Without a progress thread that watches it is a LibraryGuard, and look_unless() a round of progress, with a pause
-// where many such calls in close succession have found nothing (p2p/progress.hpp, Asking). With one, such a call does
-// not wait for the lock before there is something to report: whether a request is complete is asked without it
+// Without a progress thread that watches it is a LibraryGuard, and poll_unless() a round of progress, with a pause
+// where many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call
+// does not wait for the lock before there is something to report: whether a request is complete is asked without it
 // (p2p/request.hpp), and the thread makes progress meanwhile. Where the thread has made no round since the last such
 // call, it is asleep, busy, or has no core: the call looks itself, if it gets the lock soon, as far as that is short
 // (p2p/progress.hpp). What is complete is reported, even if the lock must be waited for.
@@ -23,10 +23,10 @@ class TestGuard {
   TestGuard() noexcept {
     if (LibraryLock::enabled()) [[unlikely]]
       begin();
-    Turn::enter();
+    DriverEpoch::enter();
   }
   ~TestGuard() {
-    Turn::leave();
+    DriverEpoch::leave();
     if (entered_) LibraryLock::release();
   }
   TestGuard(const TestGuard&) = delete;
@@ -35,11 +35,11 @@ class TestGuard {
   // Progress: a round, or where a thread watches what of it takes little time, and nothing where the answer is known()
   // already. May let other threads in.
   template <class Known>
-  void look_unless(Known&& known) {
+  void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {
-      p2p::poll_asking(known);
+      p2p::poll_for_test(known);
     } else if (!known()) {
-      look_beside_thread();
+      test_beside_thread();
     }
   }
   // For the report on a request that is neither null nor inactive: with the lock from here to the end of the call.
@@ -50,7 +50,7 @@ class TestGuard {
 
  private:
   void begin() noexcept;
-  void look_beside_thread();
+  void test_beside_thread();
   void enter_now() noexcept;
 
   bool watched_ = false;

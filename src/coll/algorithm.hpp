@@ -30,7 +30,7 @@ struct Query {
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
-  bool crowded = false;              // they outnumber the cores
+  bool oversubscribed = false;       // they outnumber the cores
   int hosts = 1;                     // they are spread over so many, of which some have several (compose/hosts.hpp)
   bool hosts_in_order = true;        // each host's are consecutive
   bool devices = false;              // all of them have agreed to use their GPUs (device/buffers.hpp)

@@ -40,7 +40,7 @@ Query query_of(const Call& call, DeviceMode mode) {
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();
-    query.crowded = call.area->crowded();
+    query.oversubscribed = call.area->oversubscribed();
   }
   query.devices = mode.agreed;
   // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.

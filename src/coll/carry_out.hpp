@@ -38,17 +38,17 @@ enum class Buffers : std::uint8_t { kInPlace, kPinned };
 [[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
 
 // Gives an operation its place in the sequence of its members, where they share memory; then carries it out, blocking
-// or non-blocking: a task that need not start in its turn. Steps of compositions, too (compose/step.hpp).
+// or non-blocking: a task that need not start when its ticket is served. Steps of compositions, too (compose/step.hpp).
 void take_place(Call& call);
 [[nodiscard]] p2p::Task perform(const Call& call);
 
 // An operation's turn in its area (shared/area.hpp). Gives it up when it goes out of scope, at the latest.
-class AreaTurn {
+class TicketGuard {
  public:
-  explicit AreaTurn(shared::Area& area) noexcept : area_(&area) {}
-  AreaTurn(const AreaTurn&) = delete;
-  AreaTurn& operator=(const AreaTurn&) = delete;
-  ~AreaTurn() { leave(); }
+  explicit TicketGuard(shared::Area& area) noexcept : area_(&area) {}
+  TicketGuard(const TicketGuard&) = delete;
+  TicketGuard& operator=(const TicketGuard&) = delete;
+  ~TicketGuard() { leave(); }
   void leave() noexcept {
     if (area_ != nullptr) area_->leave();
     area_ = nullptr;

@@ -10,7 +10,7 @@ using p2p::Task;
 
 Task Persistence::in_own_area(const Call& call) {
   shared::Area& area = *call.area;
-  AreaTurn turn(area);
+  TicketGuard serving(area);
   if (way_ == Way::kUnknown) {
     const bool host =
         what_is_in(call, call.send) == Holds::kHostData || what_is_in(call, call.recv) == Holds::kHostData;
@@ -30,7 +30,7 @@ Task Persistence::in_own_area(const Call& call) {
     Task exchanging = area.device_buffers().exchange(call);
     HR_CO_TRY(co_await exchanging);
     mode.agreed = area.device_buffers().agreed();
-    if (area.device_buffers().in_turns() && device::pinned_pays(call)) {
+    if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
       mode.agreed = false;
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     }

@@ -18,13 +18,14 @@ struct Choice {
   int max_ranks;
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
-  SelectionRow::Crowded crowded = SelectionRow::Crowded::kAny;
+  SelectionRow::Oversubscribed oversubscribed = SelectionRow::Oversubscribed::kAny;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
     return query.bytes <= max_bytes && query.ranks <= max_ranks &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
-           (crowded == Row::Crowded::kAny || (crowded == Row::Crowded::kYes) == query.crowded);
+           (oversubscribed == Row::Oversubscribed::kAny ||
+            (oversubscribed == Row::Oversubscribed::kYes) == query.oversubscribed);
   }
 };
 
@@ -52,7 +53,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
     choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.crowded});
+        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.oversubscribed});
   }
   return kOk;
 }

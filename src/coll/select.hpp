@@ -20,14 +20,14 @@
 namespace hr::coll {
 
 struct SelectionRow {
-  enum class Memory : std::uint8_t { kAny, kHost, kDevice };  // device: all have agreed to use their GPUs
-  enum class Crowded : std::uint8_t { kAny, kNo, kYes };      // yes: processes are known to outnumber the cores
+  enum class Memory : std::uint8_t { kAny, kHost, kDevice };     // device: all have agreed to use their GPUs
+  enum class Oversubscribed : std::uint8_t { kAny, kNo, kYes };  // yes: processes are known to outnumber the cores
   Operation operation;
   std::size_t max_bytes;  // inclusive, as all maxima
   int max_ranks;
   Memory memory;
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
-  Crowded crowded = Crowded::kAny;
+  Oversubscribed oversubscribed = Oversubscribed::kAny;
 };
 
 // The rows of select/default.json.

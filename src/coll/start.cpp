@@ -16,34 +16,34 @@ namespace {
 
 using p2p::Task;
 
-struct TurnCame {
+struct IsServed {
   const Call& call;
-  bool operator()() const noexcept { return call.area->is_turn(call.ticket); }
+  bool operator()() const noexcept { return call.area->is_serving(call.ticket); }
 };
 
-// From so many bytes on a non-blocking operation is not begun in its call where a thread watches: one of the members
+// From this many bytes on a non-blocking operation is not begun in its call where a thread watches: one of the members
 // comes last, finds everybody's data there, and would copy them in its program's time.
 constexpr std::size_t kLeftToThread = 16384;
 bool left_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
-// In the operation's turn, with cells.
+// While the operation's ticket is served, with cells.
 bool in_device_mode(const Call& call) {
-  if (mem::maybe_device() && !call.area->devices_wanted() &&
+  if (mem::maybe_device() && !call.area->device_mode_requested() &&
       (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
-    call.area->want_devices();
+    call.area->request_device_mode();
   return call.area->device_mode(call.ticket) && !never_on_devices(call);
 }
 
-// Waits for the turn, opens what is needed. The algorithm is chosen when it is certain what there is.
-Task in_turn(const Call& call) {
+// Waits until the ticket is served, opens what is needed. The algorithm is chosen when it is certain what there is.
+Task when_served(const Call& call) {
   shared::Area& area = *call.area;
   shared::NextRound next;
   if (left_to_thread(call)) co_await shared::when(next);
-  TurnCame came{call};
+  IsServed came{call};
   HR_CO_UNTIL(call, came);
-  AreaTurn turn(area);
+  TicketGuard serving(area);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
   DeviceMode mode;
@@ -57,7 +57,7 @@ Task in_turn(const Call& call) {
     }
     if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
       // as it was
-    } else if (area.device_buffers().in_turns() && device::pinned_pays(call)) {
+    } else if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
       mode.on = true;
@@ -69,7 +69,7 @@ Task in_turn(const Call& call) {
     if (algorithm == nullptr) co_return status;
     if (area.is_open(algorithm->needs)) break;
   }
-  if (algorithm->needs == Sharing::kNone) turn.leave();
+  if (algorithm->needs == Sharing::kNone) serving.leave();
   Task inner = carry_out(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
@@ -136,7 +136,7 @@ void take_place(Call& call) {
   if (call.area != nullptr) call.ticket = call.area->draw_ticket();
 }
 
-Task perform(const Call& call) { return call.area != nullptr ? in_turn(call) : carry_out_by_messages(call); }
+Task perform(const Call& call) { return call.area != nullptr ? when_served(call) : carry_out_by_messages(call); }
 
 Status run(Call& call) {
   call.tag = call.comm->next_collective_tag();
@@ -146,11 +146,11 @@ Status run(Call& call) {
   if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
-  const bool ready = call.area->is_turn(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
+  const bool ready = call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(in_turn(call));
-  AreaTurn turn(*call.area);
-  if (algorithm->needs == Sharing::kNone) turn.leave();
+  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(when_served(call));
+  TicketGuard serving(*call.area);
+  if (algorithm->needs == Sharing::kNone) serving.leave();
   return p2p::run_blocking(carry_out(call, algorithm));
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/abi.hpp"
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 #include "boot/boot.hpp"
 
 namespace hr::comm {
@@ -65,7 +65,7 @@ int invoke(Errhandler& handler, void* handle, int code, std::string_view text) {
       const Ref<Errhandler> keep = Ref<Errhandler>::share(&handler);
       void* object = handle;
       handler.function()(&object, &code);
-      return Turn::after_callback(code);
+      return DriverEpoch::after_callback(code);
     }
     case ErrhandlerKind::kFatal:
     case ErrhandlerKind::kAbort:

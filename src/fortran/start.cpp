@@ -15,7 +15,7 @@
 namespace hr::fortran {
 namespace {
 
-void tell_logicals() {
+void register_logicals() {
   alignas(16) unsigned char yes[16] = {};
   alignas(16) unsigned char no[16] = {};
   const int size = hr_f_logical_size();
@@ -26,7 +26,7 @@ void tell_logicals() {
   PMPI_Abi_set_fortran_booleans(size, yes, no);
 }
 
-void tell_sizes() {
+void register_sizes() {
   MPI_Info info = MPI_INFO_NULL;
   if (PMPI_Abi_get_fortran_info(&info) != MPI_SUCCESS) return;
   if (info == MPI_INFO_NULL) {
@@ -44,17 +44,17 @@ __attribute__((constructor)) void at_load() {
   static char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   if (PMPI_Get_library_version(version, &length) == MPI_SUCCESS && std::strncmp(version, "Headrace", 8) == 0) {
-    tell_what_fortran_is();
+    register_fortran_traits();
   }
 }
 
 }  // namespace
 
-void tell_what_fortran_is() {
+void register_fortran_traits() {
   static std::atomic<bool> told{false};
   if (told.exchange(true)) return;
-  tell_logicals();
-  tell_sizes();
+  register_logicals();
+  register_sizes();
 }
 
 }  // namespace hr::fortran

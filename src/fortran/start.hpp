@@ -4,6 +4,6 @@
 namespace hr::fortran {
 
 // Once in a process; Threads: any.
-void tell_what_fortran_is();
+void register_fortran_traits();
 
 }  // namespace hr::fortran

@@ -4,8 +4,8 @@
 
 #include "base/abi.hpp"
 #include "base/checks.hpp"
+#include "base/driver_epoch.hpp"
 #include "base/log.hpp"
-#include "base/turn.hpp"
 #include "layout/reduce/kernels.hpp"
 #include "layout/view.hpp"
 
@@ -121,7 +121,7 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
   if (count <= 0) return kOk;
   switch (op.kind()) {
     case OpKind::kUser:
-      return Turn::after_callback(op.user_(in, inout, count, type));
+      return DriverEpoch::after_callback(op.user_(in, inout, count, type));
     case OpKind::kNoOp:
       return kOk;
     case OpKind::kReplace: {

@@ -55,7 +55,7 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes) {
   *bytes = static_cast<std::size_t>(type.true_extent() + (last < 0 ? -last : last));
 }
 
-bool detail::known_host(const void* address) noexcept { return view_watcher == nullptr && mem::known_host(address); }
+bool detail::known_host(const void* address) noexcept { return view_checker == nullptr && mem::known_host(address); }
 
 Status detail::complete_view(bool overflow, View* view) {
   const Datatype& type = *view->type;
@@ -75,8 +75,8 @@ Status detail::complete_view(bool overflow, View* view) {
   span_of(*view, &first, &bytes);
   HR_TRY(mem::classify_unknown(data, &view->where, first == data ? bytes : 0));
   if (view->where.is_device()) HR_TRY(mem::check_range(first, bytes, view->where));
-  if (view_watcher != nullptr) [[unlikely]]
-    view_watcher(*view);
+  if (view_checker != nullptr) [[unlikely]]
+    view_checker(*view);
   return kOk;
 }
 

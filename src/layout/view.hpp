@@ -43,9 +43,9 @@ Status complete_view(bool overflow, View* view);
 bool known_host(const void* address) noexcept;
 }  // namespace detail
 
-// Called for every view with data, when it is complete; null: nobody. Needs mem::look_at_every_buffer(). Owner: whoever
+// Called for every view with data, when it is complete; null: nobody. Needs mem::check_every_buffer(). Owner: whoever
 // sets it, in bind/. Threads: library lock.
-inline void (*view_watcher)(const View& view) = nullptr;
+inline void (*view_checker)(const View& view) = nullptr;
 
 // Classifies the memory and fills every field. `buffer` may be MPI_BOTTOM (null) for a type with absolute
 // addresses. A view of zero bytes is never classified. The type must be committed.

@@ -1,6 +1,6 @@
 #include <iterator>
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/mem.hpp"
@@ -31,12 +31,12 @@ Status finish_default_stream(const Location& location) {
 }
 
 // Managed memory is copied by multiprocessors. Where processes run on those in turns, the CPU fetches so few bytes in
-// less time than a turn takes to come.
-constexpr std::size_t kWorthATurn = std::size_t{256} << 10;
+// less time than a time slice takes to come.
+constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {
   if (mapped_for_host(static_cast<const std::byte*>(address) + bytes / 2)) return true;
-  if (bytes >= kWorthATurn) return false;
+  if (bytes >= kWorthATimeSlice) return false;
   Location like;
   like.kind = Kind::kDevice;
   like.context = handle;
@@ -92,9 +92,9 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   return host_has_it ? finish_default_stream(*location) : kOk;
 }
 
-// What the driver has said in this turn of the program (base/turn.hpp).
+// What the driver has said in this driver epoch of the program (base/driver_epoch.hpp).
 struct Answer {
-  std::uint64_t turn = 0;
+  std::uint64_t epoch = 0;
   std::uintptr_t begin = 0;
   std::uintptr_t bytes = 0;
   Location location;
@@ -104,19 +104,20 @@ unsigned next_answer = 0;
 
 const Location* known(std::uintptr_t pointer) noexcept {
   for (const Answer& answer : answers) {
-    if (answer.turn == Turn::number() && pointer - answer.begin < answer.bytes) return &answer.location;
+    if (answer.epoch == DriverEpoch::current() && pointer - answer.begin < answer.bytes) return &answer.location;
   }
   return nullptr;
 }
 
-// Memory of pools and ranges that are mapped in parts come and go more cheaply than Turn can see; managed memory needs
-// more than an answer.
+// Memory of pools and ranges that are mapped in parts come and go more cheaply than DriverEpoch can see; managed memory
+// needs more than an answer.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool device = location.kind == Kind::kDevice;
   if (location.managed || (device && (location.context == nullptr || location.bytes == 0))) return;
-  if (!Turn::watched()) return;  // no device is in use, as far as we know
-  answers[next_answer++ % std::size(answers)] = {Turn::number(), device ? location.base : pointer & ~(kPage - 1),
+  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
+  answers[next_answer++ % std::size(answers)] = {DriverEpoch::current(),
+                                                 device ? location.base : pointer & ~(kPage - 1),
                                                  device ? location.bytes : kPage, location};
 }
 

@@ -3,9 +3,9 @@
 // The CUDA driver is opened with dlopen when the library comes up, at the latest at the first classification; where
 // there is none, is_host_only() stays true and classification is one predictable branch. Before the program itself has
 // initialised CUDA every query answers "host" (no context is ever created for a classification). What the driver
-// answered is kept for a turn (base/turn.hpp), not longer: the program may free and allocate between two.
-// Threads: library lock; every function may be called from any thread that holds it, also one that never touched CUDA.
-// A copy runs in the context that owns the memory and leaves the caller's current context as it was.
+// answered is kept for a driver epoch (base/driver_epoch.hpp), not longer: the program may free and allocate between
+// two. Threads: library lock; every function may be called from any thread that holds it, also one that never touched
+// CUDA. A copy runs in the context that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ inline Status classify(const void* address, Location* location, std::size_t byte
 Status classify_unknown(const void* address, Location* location, std::size_t bytes = 0);
 
 // From now on every buffer is classified, as if a driver had been found: for checks. After init().
-inline void look_at_every_buffer() noexcept { detail::maybe_cuda = true; }
+inline void check_every_buffer() noexcept { detail::maybe_cuda = true; }
 
 // False where nothing can be device memory: no driver was found.
 inline bool maybe_device() noexcept { return detail::maybe_cuda; }

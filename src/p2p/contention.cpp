@@ -15,12 +15,12 @@ namespace {
 
 // What waits gives a core back within microseconds; what computes keeps it for the rest of a turn, which takes
 // milliseconds with every scheduler.
-constexpr double kLongTurn = 500e-6;
+constexpr double kLongYieldSeconds = 500e-6;
 // So long a finding holds. To find a load anew may cost one turn of the load's.
 constexpr double kHolds = 100e-3;
 // Interruptions this close to one another are those of a load; a single one is the system's own work.
 constexpr double kOften = 50e-3;
-constexpr long kNapNanoseconds = 20'000;
+constexpr long kShortSleepNanoseconds = 20'000;
 
 thread_local long switches = -1;  // of this thread, when last looked at; -1: not yet
 
@@ -48,7 +48,8 @@ bool yields_to_somebody() noexcept {
 }
 
 void find(Kind found, double now) noexcept {
-  if (progress.found.kind == found && found == Kind::kWaiters) return;  // looked for anew in a while: places change
+  if (progress.found.kind == found && found == Kind::kWaitingPeers)
+    return;  // looked for anew in a while: places change
   progress.found.kind = found;
   progress.found.until = now + kHolds;
 }
@@ -60,7 +61,7 @@ Kind known() noexcept {
   return progress.found.kind;
 }
 
-void give_core() noexcept {
+void yield_core() noexcept {
   const bool unknown = known() == Kind::kNone;
   const long interruptions = given_way();
   const int depth = LibraryLock::suspend();
@@ -68,7 +69,7 @@ void give_core() noexcept {
   bool load = interrupted_often(interruptions, before);
   bool waiters = yields_to_somebody();
   if (waiters) {
-    load |= now_seconds() - before > kLongTurn;
+    load |= now_seconds() - before > kLongYieldSeconds;
     // The system's own work is done by now.
     if (!load && unknown) waiters = yields_to_somebody();
   }
@@ -78,14 +79,14 @@ void give_core() noexcept {
   if (load) {
     find(Kind::kLoad, after);
   } else if (waiters && known() != Kind::kLoad) {
-    find(Kind::kWaiters, after);
+    find(Kind::kWaitingPeers, after);
   }
 }
 
-void nap() noexcept {
+void short_sleep() noexcept {
   add(Statistic::waits_slept);
   const int depth = LibraryLock::suspend();
-  const timespec time{0, kNapNanoseconds};
+  const timespec time{0, kShortSleepNanoseconds};
   ::nanosleep(&time, nullptr);
   LibraryLock::resume(depth);
 }

@@ -1,6 +1,6 @@
 // Contention: who else wants the core of this thread, as far as can be told from how it was treated.
 //
-// A thread that has been away from its core without having slept gave way to somebody: by an interrupted turn, or by a
+// A thread that has been away from its core without having slept yielded to somebody: by an interrupted turn, or by a
 // sched_yield() that was taken up. The system counts both (getrusage: involuntary switches). How long a yield lasted
 // tells whom it was made for. Processes and threads of MPI that wait give the core back at once: they are waiters, and
 // to yield to them is the quickest way to what they have for us. A program that computes keeps the core until the
@@ -9,12 +9,12 @@
 // What was found holds for a while; loads and places change.
 //
 // Owner: progress.hpp holds what was found, for the process, since most wait in one thread. Threads: library lock;
-// give_core() and nap() let other threads in meanwhile.
+// yield_core() and short_sleep() let other threads in meanwhile.
 #pragma once
 
 namespace hr::p2p::contention {
 
-enum class Kind { kNone, kWaiters, kLoad };
+enum class Kind { kNone, kWaitingPeers, kLoad };
 
 struct Found {
   Kind kind = Kind::kNone;
@@ -25,8 +25,8 @@ struct Found {
 // As far as is known now, without asking anybody.
 [[nodiscard]] Kind known() noexcept;
 // Yields the core once, and learns from it. Needs no other thread's help to come back, only time.
-void give_core() noexcept;
+void yield_core() noexcept;
 // Sleeps for some tens of microseconds: for waits that no message ends, beside a load.
-void nap() noexcept;
+void short_sleep() noexcept;
 
 }  // namespace hr::p2p::contention

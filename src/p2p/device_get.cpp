@@ -58,7 +58,7 @@ void watch() {
 }
 
 void end(Get& get, Status status) {
-  send_answer(get.message.proc, wire::answer(wire::Kind::kDone, get.message.cookie));
+  send_control(get.message.proc, wire::answer(wire::Kind::kDone, get.message.cookie));
   finish_rendezvous(*get.receive, status);
 }
 
@@ -84,7 +84,7 @@ bool poll_gets() {
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
            if (!each.send->fence_->passed()) return false;
-           send_answer(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
+           send_control(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
            return true;
          }) != 0;
 }
@@ -100,15 +100,15 @@ bool advance(void*) {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
-  if ((announced.flags & wire::kView) == 0 || receive.total_ == 0) return kCannot;
-  if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kCannot;
+  if ((announced.flags & wire::kView) == 0 || receive.total_ == 0) return kNotApplicable;
+  if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kNotApplicable;
   if (receive.view_.where.is_host()) {
     const bool direct = receive.view_.contiguous && receive.view_.where.pinned &&
                         receive.view_.where.context != nullptr && layout::cuda::is_contiguous(announced.tail);
-    return direct ? 0.0 : kCannot;
+    return direct ? 0.0 : kNotApplicable;
   }
   // Within a device the multiprocessors' queue copies.
-  return announced.in_turns ? kSwitchSeconds + static_cast<double>(receive.total_) / kDeviceBytesPerSecond : 0.0;
+  return announced.time_sliced ? kSwitchSeconds + static_cast<double>(receive.total_) / kDeviceBytesPerSecond : 0.0;
 }
 
 std::unique_ptr<Get> take_get() {
@@ -127,7 +127,7 @@ Status begin(const Announcement& announced, Request& receive) {
   get->waits = (announced.flags & wire::kPending) != 0;
   if (get->waits) {
     HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
-    send_answer(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
+    send_control(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
   } else {
     HR_TRY(get->copy.fetch(from, announced.from_proc, receive.view_, receive.total_));
   }
@@ -140,7 +140,7 @@ Status begin(const Announcement& announced, Request& receive) {
 void arrive_ask(int from_proc, Request& send) {
   // A device in an error state: the receiver's copy reports it.
   if (send.fence_ == nullptr && !set_fence(send).ok()) {
-    send_answer(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
+    send_control(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
     return;
   }
   state().unready.push_back({from_proc, &send});

@@ -35,7 +35,7 @@ void end(Put& put, Status status) {
   Completion completion;
   completion.error = status;
   if (status.ok()) {
-    send_answer(put.proc, wire::stored(put.send->peer_cookie_));
+    send_control(put.proc, wire::stored(put.send->peer_cookie_));
   } else {
     std::string why = take_detail();
     abandon(put.proc, *put.send, 0, why);
@@ -65,9 +65,9 @@ bool advance(void*) {
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
   const layout::View& to = receive.view_;
-  if ((announced.flags & wire::kPinned) == 0 || !caps.same_node || receive.total_ == 0) return kCannot;
-  if (!to.contiguous || !mem::cuda::exports_to(announced.from_proc, to.where)) return kCannot;
-  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kCannot : 0.125;
+  if ((announced.flags & wire::kPinned) == 0 || !caps.same_node || receive.total_ == 0) return kNotApplicable;
+  if (!to.contiguous || !mem::cuda::exports_to(announced.from_proc, to.where)) return kNotApplicable;
+  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kNotApplicable : 0.125;
 }
 
 Status begin(const Announcement& announced, Request& receive) {
@@ -80,8 +80,8 @@ Status begin(const Announcement& announced, Request& receive) {
   } answer{};
   HR_TRY(layout::cuda::announce(receive.view_, announced.from_proc, &answer.view));
   answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.place};
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &answer,
-              sizeof answer.cts + PeerView::kContiguousBytes);
+  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &answer,
+               sizeof answer.cts + PeerView::kContiguousBytes);
   return kOk;
 }
 

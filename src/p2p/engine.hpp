@@ -17,13 +17,13 @@
 namespace hr::p2p {
 
 // A message of the protocols (SyncAck, Cts, Done, ...) that the transport had no room for.
-struct Answer {
+struct ControlMessage {
   static constexpr std::size_t kMaxBytes = 256;
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
 };
-static_assert(sizeof(wire::Cts) <= Answer::kMaxBytes && sizeof(wire::Piece) <= Answer::kMaxBytes);
+static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Piece) <= ControlMessage::kMaxBytes);
 
 // Another process (or this one), from the first message to it. Owner: the engine, until finalize().
 struct Peer {
@@ -43,10 +43,10 @@ struct Peer {
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
-  std::list<Answer> answers;
+  std::list<ControlMessage> control_messages;
   std::string why_lost;
 
-  [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && answers.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && control_messages.empty(); }
 };
 
 // What one file of this layer keeps while there is an engine: made at its first use, gone with the engine.
@@ -80,8 +80,8 @@ struct Engine {
   IntrusiveList<Request, &Request::link_> to_write;
   Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
-  Request lone_receive;
-  bool lone_receive_taken = false;
+  Request blocking_receive;
+  bool blocking_receive_taken = false;
   ContextMembers context_members;
   unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
   std::vector<std::unique_ptr<FileState>> file_states{detail::file_states};
@@ -132,9 +132,9 @@ void start_send(Peer& peer, Request& send);
 void start_receive(Request& receive);
 // A matched unexpected message meets its receive; the record is destroyed.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer, with a payload of at most Answer::kMaxBytes, now or as soon as there is room; to a lost process not
-// at all. Where it cannot be sent the process is lost.
-void send_answer(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
+// Sends an answer, with a payload of at most ControlMessage::kMaxBytes, now or as soon as there is room; to a lost
+// process not at all. Where it cannot be sent the process is lost.
+void send_control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
 // Moves what is queued for this peer, or ends it where the process is lost; true when something moved (send.cpp).
 bool flush(Peer& peer);
 // Sends the next piece of a rendezvous send as Data; Status::again() when there is no room (stream.cpp).

@@ -20,10 +20,10 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 
 void revoke(int process, std::uint64_t allocation) {
-  send_answer(process, wire::answer(wire::Kind::kRevoke, allocation));
+  send_control(process, wire::answer(wire::Kind::kRevoke, allocation));
 }
 
-void refuse(int process) { send_answer(process, wire::answer(wire::Kind::kRefuse, 0)); }
+void refuse(int process) { send_control(process, wire::answer(wire::Kind::kRefuse, 0)); }
 
 void deliver_revoke(int from, const transport::Header& header, const std::byte*, std::size_t) {
   const std::uint64_t memory = header.words[2];

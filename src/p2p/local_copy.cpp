@@ -68,7 +68,7 @@ Status start(Request& send, Request& receive, bool* started) {
 }
 
 double probe(const Announcement& /*announced*/, const Request& /*receive*/, const transport::Caps& caps) {
-  return caps.same_address_space ? 0.0 : kCannot;
+  return caps.same_address_space ? 0.0 : kNotApplicable;
 }
 
 Status begin(const Announcement& announced, Request& receive) {

@@ -89,7 +89,7 @@ void lose(int proc, Status why) {
 
 void end_lost(Peer& peer) {
   const int proc = peer.proc;
-  peer.answers.clear();
+  peer.control_messages.clear();
   for (auto* list : {&peer.queued, &peer.streams}) {
     while (Request* send = list->pop_front()) fail_request(*send, lost_error(proc));
   }
@@ -100,8 +100,8 @@ void end_lost(Peer& peer) {
   Arena<Request>::instance().for_each([&](Request& each) {
     if (depends_on(each, proc)) ended.push_back(&each);
   });
-  Request& lone = engine()->lone_receive;
-  if (engine()->lone_receive_taken && depends_on(lone, proc)) ended.push_back(&lone);
+  Request& lone = engine()->blocking_receive;
+  if (engine()->blocking_receive_taken && depends_on(lone, proc)) ended.push_back(&lone);
   for (Request* request : ended) fail_request(*request, lost_error(proc));
   end_receives();
 }

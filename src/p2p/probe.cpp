@@ -17,7 +17,7 @@ Unexpected* look(const Envelope& wanted) { return matcher(wanted.context).find(w
 // Once with what is here, once more after a round of progress, in which other threads may have taken messages.
 Unexpected* look_with_progress(const Envelope& wanted) {
   if (Unexpected* message = look(wanted)) return message;
-  poll_briefly();
+  poll_for_probe();
   return look(wanted);
 }
 

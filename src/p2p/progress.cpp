@@ -46,7 +46,7 @@ bool run_hooks() {
 }
 
 // Pacing of a waiting rank. With a core of its own it polls for milliseconds, and looks now and then whether the core
-// still is its own; where others wait for the core it gives way almost at once, since the message it waits for needs
+// still is its own; where others wait for the core it yields almost at once, since the message it waits for needs
 // the core to be made.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // who writes the word that is waited for may be waiting for this core
@@ -72,8 +72,8 @@ constexpr double kSleepAsking = 100e-6;
 
 // Others that wait want this core: by their number, or because they have been met.
 bool is_shared() noexcept {
-  return more_processes_than_cores() || progress.waiting_threads > progress.own_cores ||
-         contention::known() == contention::Kind::kWaiters;
+  return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
+         contention::known() == contention::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
 
@@ -119,7 +119,7 @@ bool poll() {
 bool any_endings() noexcept { return engine()->endings != 0; }
 
 void deliver_beside_thread() {
-  if (progress_thread::gets_no_turn()) {
+  if (progress_thread::starved()) {
     poll();
     return;
   }
@@ -127,9 +127,9 @@ void deliver_beside_thread() {
   for (transport::Transport* each : engine()->transports) each->progress();
 }
 
-void poll_briefly() {
+void poll_for_probe() {
   if (!progress_thread::is_watching()) {
-    poll_asking([] { return false; });
+    poll_for_test([] { return false; });
     return;
   }
   static_cast<void>(progress_thread::take_round());  // counts the call
@@ -152,11 +152,11 @@ void remove_hook(ProgressHook hook, void* argument) {
 
 void begin_polled_wait() noexcept {
   ++progress.polled_waits;
-  set_pace();
+  set_spin_limits();
 }
 void end_polled_wait() noexcept {
   --progress.polled_waits;
-  set_pace();
+  set_spin_limits();
 }
 
 bool needs_polling() noexcept {
@@ -168,26 +168,26 @@ void wake_waiting() noexcept {
   if (progress.sleeping_waits != 0) engine()->sleeper->wake();
 }
 
-bool more_processes_than_cores() noexcept {
+bool node_oversubscribed() noexcept {
   const Engine* state = engine();
   return state == nullptr || state->oversubscribed;
 }
 
-unsigned looks_before_progress() noexcept { return more_processes_than_cores() ? kLooksShared : kLooksAlone; }
+unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }
 
 void begin_progress() {
   progress = {};
   count_cores();
-  set_pace();
+  set_spin_limits();
 }
 
-void set_pace() noexcept {
+void set_spin_limits() noexcept {
   const auto chosen = static_cast<unsigned>(knobs().spin_rounds);
   const bool shared = is_shared();
   const bool loaded = is_loaded();
   const unsigned spins_shared = progress.polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
   progress.spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
-  progress.patience = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
+  progress.calls_before_pause = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
 }
 
 void count_cores() noexcept {
@@ -200,12 +200,12 @@ void count_cores() noexcept {
 void Backoff::begin_thread() noexcept {
   counted_ = true;
   ++progress.waiting_threads;
-  set_pace();
+  set_spin_limits();
 }
 
 void Backoff::end_thread() noexcept {
   --progress.waiting_threads;
-  set_pace();
+  set_spin_limits();
 }
 
 void Backoff::pause_longer() {
@@ -222,19 +222,19 @@ void Backoff::pause_longer() {
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
   } else if (loaded) {
-    contention::nap();
+    contention::short_sleep();
   } else {
-    contention::give_core();
+    contention::yield_core();
     // One of us is on this core, though there may be others: who is woken is given an idle one.
-    const bool met = !shared && contention::known() == contention::Kind::kWaiters;
+    const bool met = !shared && contention::known() == contention::Kind::kWaitingPeers;
     if (met && may_sleep()) sleep_for(kSleepWithHooks);
   }
-  set_pace();
+  set_spin_limits();
 }
 
-bool Asking::pause() {
+bool TestPacing::pause() {
   const double now = now_seconds();
-  const bool closely = now - progress.since < kClosely * progress.patience;
+  const bool closely = now - progress.since < kClosely * progress.calls_before_pause;
   progress.in_vain = 0;
   progress.since = now;
   progress.pauses = closely ? progress.pauses + 1 : 0;
@@ -243,12 +243,12 @@ bool Asking::pause() {
   if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
     sleep_for(kSleepAsking);
   } else if (loaded) {
-    contention::nap();
+    contention::short_sleep();
   } else {
-    contention::give_core();
+    contention::yield_core();
   }
-  set_pace();
-  if (progress.patience == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;
+  set_spin_limits();
+  if (progress.calls_before_pause == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;
   progress.since = now_seconds();
   return true;
 }

@@ -5,7 +5,7 @@
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does which depends on who
 // else wants the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps soon), or
-// nobody (docs/adr/0018-giving-way.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced alike,
+// nobody (docs/adr/0018-yielding.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced alike,
 // once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
@@ -26,8 +26,8 @@ namespace hr::p2p {
 bool poll();
 
 // For probes, which only ask whether something is there: deliver_beside_thread() where a progress thread
-// watches, whether or not it has made a round for them; else poll_asking().
-void poll_briefly();
+// watches, whether or not it has made a round for them; else poll_for_test().
+void poll_for_probe();
 // Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
 // leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time.
 // Where the thread has had no turn for many such calls, poll().
@@ -64,11 +64,11 @@ class PolledWait {
 };
 
 // On this node, as it was when the library came up.
-[[nodiscard]] bool more_processes_than_cores() noexcept;
+[[nodiscard]] bool node_oversubscribed() noexcept;
 
 // How often a waiting loop may look at a word in shared memory before it must make progress on everything else: a
 // microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
-[[nodiscard]] unsigned looks_before_progress() noexcept;
+[[nodiscard]] unsigned spins_before_progress() noexcept;
 
 // What progress and waiting keep: made anew with each engine, by begin_progress(). In one place of the process, and not
 // in the engine, since a waiting loop looks at it in every round. Threads: library lock. Once there are channels, hooks
@@ -86,11 +86,11 @@ struct Progress {
   int waiting_threads = 0;
   int own_cores = 1;  // this process's share of the node's, as far as it may use them
 
-  // Pacing, kept by set_pace(): rounds that a waiting loop spins before pause_longer() decides, and calls that ask in
-  // vain between two pauses.
+  // Pacing, kept by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and calls that
+  // ask in vain between two pauses.
   unsigned spin_rounds = 0;
-  unsigned patience = ~0U;
-  // Calls that ask (Asking).
+  unsigned calls_before_pause = ~0U;
+  // Calls that ask (TestPacing).
   unsigned in_vain = 0;
   unsigned pauses = 0;  // in a row
   double since = 0;
@@ -101,8 +101,8 @@ inline constinit Progress progress;
 // Forgets what an engine before has left.
 void begin_progress();
 
-void set_pace() noexcept;
-// Called once the engine is there, before set_pace().
+void set_spin_limits() noexcept;
+// Called once the engine is there, before set_spin_limits().
 void count_cores() noexcept;
 
 // Paces one waiting loop: call after each fruitless round.
@@ -173,21 +173,21 @@ Status wait_until(Condition&& condition, Hopeless&& hopeless) {
 
 // Calls of the program that ask in a loop, and the pauses between them. Only what asks in close succession waits for
 // what it asks for: a program that computes in between is never held up. Owner: process-wide. Threads: library lock.
-class Asking {
+class TestPacing {
  public:
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True when it is time to pause.
-  [[nodiscard]] static bool in_vain() noexcept { return ++progress.in_vain >= progress.patience; }
+  [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
   // Whether it has paused: other threads were let in, and messages may have come.
   static bool pause();
 };
 
 // The round of a call that asks for something. known(): whether there is an answer.
 template <class Known>
-void poll_asking(Known&& known) {
+void poll_for_test(Known&& known) {
   if (poll()) {
-    Asking::found();
-  } else if (Asking::in_vain() && !known() && Asking::pause()) {
+    TestPacing::found();
+  } else if (TestPacing::should_pause() && !known() && TestPacing::pause()) {
     poll();
   }
 }

@@ -183,7 +183,7 @@ bool take_round() noexcept {
   return moved_on && !state.asleep.load(std::memory_order_relaxed);
 }
 
-bool gets_no_turn() noexcept { return state.missed.load(std::memory_order_relaxed) > kMostMissed; }
+bool starved() noexcept { return state.missed.load(std::memory_order_relaxed) > kMostMissed; }
 
 void count_round() noexcept {
   if (is_this) state.rounds.store(state.rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

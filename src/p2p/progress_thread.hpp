@@ -11,7 +11,7 @@
 // does.
 // Calls that only ask (MPI_Test and its like) leave long work to a thread that watches: they take what rounds it has
 // made for theirs (take_round()), deliver what has arrived where it has made none (progress.hpp,
-// deliver_beside_thread()), and make a whole round where many calls in a row have found none (gets_no_turn()). Owner:
+// deliver_beside_thread()), and make a whole round where many calls in a row have found none (starved()). Owner:
 // process-wide, from start() to stop(). Threads: start(), stop() and wake() under the library lock, the rest any.
 #pragma once
 
@@ -27,7 +27,7 @@ Status start();
 // True when it is awake and has made a round since the last such call of anybody: who asks need not make one.
 [[nodiscard]] bool take_round() noexcept;
 // So many calls in a row found no round to take that it may have no core, or be held up by who asks (from a callback).
-[[nodiscard]] bool gets_no_turn() noexcept;
+[[nodiscard]] bool starved() noexcept;
 // Nothing but on the thread itself: a round is made, as which a part of a long copy counts.
 void count_round() noexcept;
 // There is work of which no message tells it: ends the sleep of a thread that watches, which then watches on.

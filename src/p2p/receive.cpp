@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "base/short_copy.hpp"
-#include "p2p/attendance.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
+#include "p2p/resident_copy_scope.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -66,7 +66,7 @@ void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payl
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
   finish_eager(*receive, envelope, data, bytes);
-  send_answer(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
+  send_control(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
 }
 
 void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload,
@@ -96,7 +96,7 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie)
   if (message == nullptr) return;
   queues.take(*message);
   Unexpected::destroy(message);
-  send_answer(from, wire::answer(Kind::kCancelled, sender_cookie));
+  send_control(from, wire::answer(Kind::kCancelled, sender_cookie));
 }
 
 void arrive_cancelled(Request& send) {
@@ -176,7 +176,7 @@ void consume(Unexpected* message, Request& receive) {
     begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
                                               message->payload_bytes));
   } else {
-    if (message->wants_ack) send_answer(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie));
+    if (message->wants_ack) send_control(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie));
     finish_eager(receive, message->envelope, message->payload, message->bytes);
   }
   Unexpected::destroy(message);
@@ -221,7 +221,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   request.tag_ = wanted.tag;
   begin_receive(request);
   {
-    const Attendance attendance(request);
+    const ResidentCopyScope resident_copies(request);
     HR_TRY(wait_until([&] { return request.complete(); }));
   }
   *completion = request.completion_;
@@ -239,18 +239,18 @@ void start_receive(Request& receive) { begin_receive(receive); }
 // The request of the engine, or one like it: the program does not see it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
-  if (state.lone_receive_taken) [[unlikely]] {
+  if (state.blocking_receive_taken) [[unlikely]] {
     Request* const request = Arena<Request>::instance().create(true, wanted.context, wanted.source, wanted.tag, -1);
     if (request == nullptr) return no_memory();
     const Status status = receive_with(*request, data, wanted, completion);
     release(request);
     return status;
   }
-  state.lone_receive_taken = true;
-  Request& request = state.lone_receive;
+  state.blocking_receive_taken = true;
+  Request& request = state.blocking_receive;
   request.begin();
   const Status status = receive_with(request, data, wanted, completion);
-  state.lone_receive_taken = false;
+  state.blocking_receive_taken = false;
   return status;
 }
 
@@ -259,11 +259,11 @@ namespace {
 // With what all of them have in common.
 inline Request* receive_of_one_run() {
   Arena<Request>& arena = Arena<Request>::instance();
-  Request* request = arena.take_up();
+  Request* request = arena.reuse();
   if (request == nullptr) [[unlikely]] {
     request = arena.create();
     if (request == nullptr) return nullptr;
-    request->is_receive_ = request->as_new_ = request->view_.contiguous = true;
+    request->is_receive_ = request->recyclable_ = request->view_.contiguous = true;
   }
   request->begin();
   return request;

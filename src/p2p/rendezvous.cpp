@@ -37,8 +37,8 @@ Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_
 
 void begin_rendezvous(Request& receive, const Announcement& announcement) {
   Announcement announced = announcement;
-  announced.in_turns = mem::cuda::Context::meet(receive.view_.where, announced.place);
-  receive.as_new_ = false;
+  announced.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, announced.place);
+  receive.recyclable_ = false;
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;
@@ -64,10 +64,10 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
     if (status.ok()) return;
     if (status.errc() != Errc::kUnsupportedOperation) {
       // The sender need not wait for a receiver that cannot take its data.
-      send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
+      send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
       return finish_rendezvous(receive, status);
     }
-    cost[best] = kCannot;
+    cost[best] = kNotApplicable;
   }
 }
 
@@ -77,7 +77,7 @@ void clear_to_send(int from, Request& send, const std::byte* payload) {
   for (const Rendezvous* each : kProtocols) {
     if (each->withdraw != nullptr) each->withdraw(send);
   }
-  static_cast<void>(mem::cuda::Context::meet(send.view_.where, cts.place));
+  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
   peer_of(from).place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;

@@ -4,11 +4,11 @@
 // and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
 // process and ends with the engine; whoever does these things goes through the list.
 //
-// A probe is pure: the modelled seconds for this announcement and this receive, or kCannot; the least cost wins, ties
-// by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; the next best
-// is tried. Another error ends the message: begin() has told the sender nothing that makes it go on.
-// Where the receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the list to take
-// the clear-to-send. Threads: library lock.
+// A probe is pure: the modelled seconds for this announcement and this receive, or kNotApplicable; the least cost wins,
+// ties by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; the next
+// best is tried. Another error ends the message: begin() has told the sender nothing that makes it go on. Where the
+// receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the list to take the
+// clear-to-send. Threads: library lock.
 #pragma once
 
 #include <limits>
@@ -30,15 +30,15 @@ struct Announcement {
   std::size_t bytes = 0;             // of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
   std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
-  bool in_turns = false;             // both ends are on one device, on which the two processes run in turns
+  bool time_sliced = false;          // both ends are on one device, which the two processes share by time slices
   // What the flags say that follows; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;
 };
 
-inline constexpr double kCannot = std::numeric_limits<double>::infinity();
+inline constexpr double kNotApplicable = std::numeric_limits<double>::infinity();
 
-// Of a message between two processes that run on one GPU in turns (docs/adr/0020-one-gpu-in-turns.md): until the GPU
+// Of a message between two processes that run on one GPU in turns (docs/adr/0020-time-sliced-gpu.md): until the GPU
 // has switched to a process that has work for its multiprocessors; a copy within the GPU; two copies by copy engines.
 inline constexpr double kSwitchSeconds = 150e-6;
 inline constexpr double kDeviceBytesPerSecond = 1.4e12;
@@ -46,7 +46,7 @@ inline constexpr double kPinnedSeconds = 18e-6;
 inline constexpr double kPinnedBytesPerSecond = 50e9;
 
 // Up to here the two copies are quicker.
-inline constexpr auto kStagedInTurns = static_cast<std::size_t>(
+inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
 // One kind of message that a protocol alone sends and takes.

@@ -1,7 +1,7 @@
 #include "p2p/request.hpp"
 
-#include "p2p/attendance.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/resident_copy_scope.hpp"
 
 namespace hr::p2p {
 
@@ -22,7 +22,7 @@ Request* completed_request(const Completion& completion) {
 }
 
 Status wait(Request& request) {
-  const Attendance attendance(request);
+  const ResidentCopyScope resident_copies(request);
   return wait_until([&] { return request.complete() || !request.active(); });
 }
 
@@ -57,7 +57,7 @@ Status cancel(Request& request) {
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.
-    send_answer(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
+    send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
     // Both sides are here: programs that send to themselves ask right after the call whether it was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {

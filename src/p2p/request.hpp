@@ -85,7 +85,7 @@ class alignas(64) Request final : public Object {
   // It is under way, again.
   void begin() noexcept { complete_.store(false, std::memory_order_relaxed); }
   // Complete, point-to-point, without an error, and gone when it has been reported: nothing to ask or to tell anybody.
-  [[nodiscard]] bool plainly_done() const noexcept {
+  [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
   // Errors that come later than the call that started it carry their text here.
@@ -101,7 +101,7 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool as_new_ = false;            // a receive of one run, with nothing set that the next one does not set again
+  bool recyclable_ = false;        // a receive of one run, with nothing set that the next one does not set again
   Timing timing_ = Timing::kNone;  // p2p/single_copy: what a receive that is under way counts for
   Link link_;                      // posted queue, the engine's copies, or the peer's queue of sends
   std::uint32_t context_ = 0;
@@ -137,13 +137,13 @@ class alignas(64) Request final : public Object {
 };
 
 // Gives up the program's reference to a request that has been reported. A receive of one run is kept for the next.
-inline void let_go(Request* request) {
+inline void release_request(Request* request) {
   if (!request->drop()) return;
-  if (!request->as_new_ || !request->completion_.error.ok()) [[unlikely]]
+  if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]
     return Arena<Request>::instance().destroy(request);
   request->drop_communicator();
   request->type_ = {};  // the program may have freed it
-  Arena<Request>::instance().lay_aside(request);
+  Arena<Request>::instance().recycle(request);
 }
 
 }  // namespace hr::p2p

@@ -32,7 +32,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.where.is_host()) return true;
   if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
   if (data.packed <= knobs().cuda_eager_bytes) return true;
-  return !device_get::serves(peer, data) && peer.has_our_place && !staged::attended(peer, data);
+  return !device_get::serves(peer, data) && peer.has_our_place && !staged::uses_resident_copier(peer, data);
 }
 
 // The data as one message; Status::again() when there is no room.
@@ -72,8 +72,8 @@ Status offer_device_data(Peer& peer, Request& send) {
   peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
   // What is staged anyway need not be described.
-  const bool fetched = !mem::cuda::Context::in_turns(peer.place, message.rts.place) || !send.view_.contiguous ||
-                       send.view_.packed > kStagedInTurns;
+  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.place, message.rts.place) ||
+                       !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
@@ -127,7 +127,7 @@ void start_send(Peer& peer, Request& send) {
   if (send.fence_ != nullptr) [[unlikely]]
     send.fence_.reset();
   // After answers that wait for room, of which one may cancel an earlier message with this very request.
-  if (peer.queued.empty() && peer.answers.empty() && offer(peer, send).ok()) return;
+  if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
   mark_busy(peer);
@@ -135,12 +135,12 @@ void start_send(Peer& peer, Request& send) {
 
 bool flush(Peer& peer) {
   bool moved = false;
-  while (!peer.lost && !peer.answers.empty()) {
-    const Answer& answer = peer.answers.front();
+  while (!peer.lost && !peer.control_messages.empty()) {
+    const ControlMessage& answer = peer.control_messages.front();
     const Status status = peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes);
     if (status.is_again()) return moved;
     if (!status.ok()) lose(peer.proc, status);
-    if (status.ok()) peer.answers.pop_front();
+    if (status.ok()) peer.control_messages.pop_front();
     moved = true;
   }
   while (!peer.lost) {
@@ -158,7 +158,7 @@ bool flush(Peer& peer) {
   return true;
 }
 
-void send_answer(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
+void send_control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
   // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
@@ -167,12 +167,12 @@ void send_answer(int proc, const transport::Header& header, const void* payload,
     static_cast<void>(take_detail());
     return;
   }
-  if (peer->answers.empty()) {
+  if (peer->control_messages.empty()) {
     const Status status = peer->transport->send(proc, header, payload, bytes);
     if (status.ok()) return;
     if (!status.is_again()) return lose(proc, status);
   }
-  Answer& answer = peer->answers.emplace_back();
+  ControlMessage& answer = peer->control_messages.emplace_back();
   answer.header = header;
   answer.bytes = bytes;
   if (bytes != 0) std::memcpy(answer.payload, payload, bytes);

@@ -127,7 +127,7 @@ class Batch {
 
 // The sender's data is no longer needed: so it learns once this process reads no more.
 void release_sender(const Request& receive) {
-  send_answer(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
+  send_control(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
 }
 
 Status read(Request& receive, std::size_t begin, std::size_t bytes) {
@@ -149,7 +149,7 @@ void open(Peer& peer, Request& receive, std::size_t word) {
   const wire::Share share{reinterpret_cast<std::uint64_t>(&receive),
                           reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_,
                           static_cast<std::uint32_t>(word), receive.generation_};
-  send_answer(peer.proc, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
+  send_control(peer.proc, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
   engine()->to_read.push_back(receive);
   progress_thread::wake();
 }
@@ -215,7 +215,7 @@ void write_backs() {
     const bool released = std::exchange(send.writing_, Writing::kNot) == Writing::kReleased;
     const std::size_t bytes = copy.claims.back_bytes();
     const bool all = bytes == send.total_;
-    send_answer(receiver.proc, wire::shared(send.peer_cookie_, bytes, failed));
+    send_control(receiver.proc, wire::shared(send.peer_cookie_, bytes, failed));
     send.read_again_ = failed && !all && !released;  // of what was all ours there is no first kDone
     if (!failed && (all || released)) complete(send, Completion{});
   }
@@ -228,7 +228,7 @@ Status begin(const Announcement& announced, Request& receive) {
   receive.peer_cookie_ = announced.sender_cookie;
   Peer& peer = peer_of(receive);
   // Where processes share cores, the sender that would help needs the core that reads.
-  if (!receive.view_.where.pinned && !more_processes_than_cores()) {
+  if (!receive.view_.where.pinned && !node_oversubscribed()) {
     // Whether we may read, before anybody is told: of a message that has just met its receive, maybe in the program's
     // time, no more than that is copied at once.
     if (!peer.readable) HR_TRY(read(receive, 0, std::min(kTrialBytes, receive.total_)));

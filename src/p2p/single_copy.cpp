@@ -30,7 +30,7 @@ constexpr double kSlow = 1.0;
 // A stream must save this part of what reading takes to be preferred: it needs the sender all the while, which may be
 // computing.
 constexpr double kEnough = 0.15;
-// Turns count where they are at most so many times as long as what is under way in them.
+// Turns count where they are at most this many times as long as what is under way in them.
 constexpr double kLongestTurn = 8;
 // Longer messages are all of one class.
 constexpr std::size_t kClasses = 28;
@@ -134,7 +134,7 @@ bool eligible(const Announcement& announced, const Request& receive) {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  if (!caps.remote_read || refused || !eligible(announced, receive)) return kCannot;
+  if (!caps.remote_read || refused || !eligible(announced, receive)) return kNotApplicable;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   return choice_of(announced.from_proc, receive.total_).reads() ? 0.0 : kSlow;
 }

@@ -45,12 +45,12 @@ bool contiguous(const Announcement& announced) noexcept {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  if (receive.total_ == 0 || !caps.same_node) return kCannot;
+  if (receive.total_ == 0 || !caps.same_node) return kNotApplicable;
   // The sender's CPU cannot read device memory; stream has a way of its own.
-  if ((announced.flags & (wire::kDevice | wire::kMovable)) == wire::kDevice) return kCannot;
+  if ((announced.flags & (wire::kDevice | wire::kMovable)) == wire::kDevice) return kNotApplicable;
   const Movers by_device = movers(announced, receive.view_);
-  if (!by_device.sender && !by_device.receiver) return kCannot;
-  if (!announced.in_turns) return 0.25;
+  if (!by_device.sender && !by_device.receiver) return kNotApplicable;
+  if (!announced.time_sliced) return 0.25;
   // Kernels pack and unpack what is not contiguous.
   const double kernels = contiguous(announced) && receive.view_.contiguous ? 0 : kSwitchSeconds;
   return kernels + kPinnedSeconds + static_cast<double>(receive.total_) / kPinnedBytesPerSecond;
@@ -58,7 +58,7 @@ double probe(const Announcement& announced, const Request& receive, const transp
 
 bool device_chunks(const Announcement& announced, const layout::View& target) {
   // Copies within a device wait for its multiprocessors.
-  if (announced.in_turns) return false;
+  if (announced.time_sliced) return false;
   if ((announced.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
   mem::cuda::Export chunks;
   std::memcpy(&chunks, announced.tail, sizeof chunks);
@@ -90,7 +90,7 @@ Status begin(const Announcement& announced, Request& receive) {
   add(Statistic::cuda_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way,
                       mem::cuda::Context::place_of(receive.view_.where)};
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 

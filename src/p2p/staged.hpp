@@ -29,9 +29,9 @@ std::uint64_t flags_of(const layout::View& data);
 void watch();
 // --- staged_send.cpp ---
 
-// Kernels that wait on the devices (p2p/attendance.hpp) may stage this short device data, which takes less time than
-// the way through the host.
-[[nodiscard]] bool attended(const Peer& peer, const layout::View& data);
+// Kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes less
+// time than the way through the host.
+[[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Offers device chunks for a message from this device or managed view; false where there are none.
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
 // Starts to send Request::total_ bytes; false where there is no staging memory.

@@ -79,7 +79,7 @@ Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRow
   return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
-void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_answer(proc, wire::chunk(chunk, memory)); }
+void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_control(proc, wire::chunk(chunk, memory)); }
 
 }  // namespace
 

@@ -87,7 +87,7 @@ void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_
   message.chunks->lend(chunk, message.proc);
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
   const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
-  send_answer(message.proc, wire::piece(way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
+  send_control(message.proc, wire::piece(way, chunk, message.send->peer_cookie_, offset), &piece, sizeof piece);
   message.told += bytes;
 }
 
@@ -193,8 +193,8 @@ void end(Outgoing& message) {
 
 }  // namespace
 
-bool attended(const Peer& peer, const layout::View& data) {
-  if (!data.contiguous || data.packed > knobs().cuda_attend_bytes || knobs().cuda_ipc == CudaIpcChoice::kOff ||
+bool uses_resident_copier(const Peer& peer, const layout::View& data) {
+  if (!data.contiguous || data.packed > knobs().cuda_resident_copy_bytes || knobs().cuda_ipc == CudaIpcChoice::kOff ||
       !peer.caps.same_node) {
     return false;
   }
@@ -203,7 +203,7 @@ bool attended(const Peer& peer, const layout::View& data) {
     static_cast<void>(take_detail());  // told when the data is packed
     return false;
   }
-  return context->attendant().may_come() && !mem::cuda::Context::in_turns(peer.place, context->place());
+  return context->resident_copier().usable() && !mem::cuda::Context::share_time_sliced(peer.place, context->place());
 }
 
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {

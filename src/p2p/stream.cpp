@@ -22,13 +22,13 @@ double probe(const Announcement& /*announced*/, const Request& /*receive*/, cons
 
 Status begin(const Announcement& announced, Request& receive) {
   if (receive.total_ == 0) {
-    send_answer(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
+    send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
     finish_rendezvous(receive, kOk);
     return kOk;
   }
   single_copy::begins(announced, receive, false);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0, 0};
-  send_answer(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 
@@ -78,11 +78,11 @@ Status push_piece(Peer& peer, Request& send) {
 void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why) {
   struct {
     wire::Piece missing;
-    char why[Answer::kMaxBytes - sizeof(wire::Piece)];
+    char why[ControlMessage::kMaxBytes - sizeof(wire::Piece)];
   } message{{send.total_ - sent, 0, 0}, {}};
   const std::size_t length = why.copy(message.why, sizeof message.why);
-  send_answer(to_proc, wire::piece(0, wire::kNoChunk, send.peer_cookie_, sent), &message,
-              sizeof message.missing + length);
+  send_control(to_proc, wire::piece(0, wire::kNoChunk, send.peer_cookie_, sent), &message,
+               sizeof message.missing + length);
 }
 
 bool push_stream(Peer& peer) {

@@ -111,7 +111,7 @@ std::vector<CpuSet> place_ranks(const std::vector<CpuSet>& places, int ranks, Bi
   return placement;
 }
 
-std::vector<CpuSet> in_turns(const std::vector<CpuSet>& places, const std::vector<CpuSet>& parts, int each) {
+std::vector<CpuSet> round_robin(const std::vector<CpuSet>& places, const std::vector<CpuSet>& parts, int each) {
   std::vector<std::vector<CpuSet>> of_part(parts.size());
   for (const CpuSet& place : places) {
     for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -148,16 +148,16 @@ std::vector<CpuSet> place_here(Placing placing, int ranks) {
   Binding binding = placing.binding;
   if (binding == Binding::kNone) return std::vector<CpuSet>(static_cast<std::size_t>(ranks));
   // Ranks that are bound to sockets go round them, unless somebody says otherwise.
-  if (!placing.by_turns && !placing.in_order && (binding == Binding::kNuma || binding == Binding::kSocket)) {
-    placing.by_turns = true;
-    placing.turns = binding == Binding::kNuma ? Level::kNuma : Level::kSocket;
+  if (!placing.is_round_robin && !placing.in_order && (binding == Binding::kNuma || binding == Binding::kSocket)) {
+    placing.is_round_robin = true;
+    placing.round_robin_level = binding == Binding::kNuma ? Level::kNuma : Level::kSocket;
   }
   // Ranks that go round sockets are bound to them, unless somebody says otherwise.
-  if (binding == Binding::kShare && placing.by_turns) binding = binding_to(placing.turns);
-  const bool threads =
-      placing.threads || binding == Binding::kThread || (placing.by_turns && placing.turns == Level::kThread);
+  if (binding == Binding::kShare && placing.is_round_robin) binding = binding_to(placing.round_robin_level);
+  const bool threads = placing.threads || binding == Binding::kThread ||
+                       (placing.is_round_robin && placing.round_robin_level == Level::kThread);
   std::vector<CpuSet> places = allowed(threads ? Level::kThread : Level::kCore);
-  if (placing.by_turns) places = in_turns(places, allowed(placing.turns), placing.each);
+  if (placing.is_round_robin) places = round_robin(places, allowed(placing.round_robin_level), placing.each);
   std::vector<CpuSet> placement = place_ranks(places, ranks, binding);
   switch (binding) {
     case Binding::kCore:

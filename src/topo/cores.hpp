@@ -30,8 +30,8 @@ enum class Binding {
 // How ranks are placed.
 struct Placing {
   Binding binding = Binding::kShare;
-  bool by_turns = false;  // ranks go round the parts of this level (--map-by socket)
-  Level turns = Level::kCore;
+  bool is_round_robin = false;  // ranks go round the parts of this level (--map-by socket)
+  Level round_robin_level = Level::kCore;
   bool in_order = false;  // place after place, whatever they are bound to (--map-by slot)
   int each = 1;           // ranks that follow one another within a part
   bool threads = false;   // a place is a hardware thread, not a core
@@ -44,7 +44,7 @@ std::vector<CpuSet> place_here(Placing placing, int ranks);
 // One entry a rank: a share of the places (kShare), nothing (kNone), or one place each (all others).
 std::vector<CpuSet> place_ranks(const std::vector<CpuSet>& places, int ranks, Binding binding);
 // The places, each once, in the order in which one takes `each` of the first part, then of the second, and round again.
-std::vector<CpuSet> in_turns(const std::vector<CpuSet>& places, const std::vector<CpuSet>& parts, int each);
+std::vector<CpuSet> round_robin(const std::vector<CpuSet>& places, const std::vector<CpuSet>& parts, int each);
 // Each entry becomes the part that holds it; one that no part holds stays.
 std::vector<CpuSet> widened(std::vector<CpuSet> placement, const std::vector<CpuSet>& parts);
 

@@ -18,7 +18,7 @@ namespace {
 using Run = void (*)(const unsigned* shape, void** arguments, std::uint64_t (*translate)(std::uint64_t));
 using Sizes = unsigned (*)(std::size_t* sizes);
 
-// One block of a kernel whose blocks run at the same time (kernels/team.hpp).
+// One block of a kernel whose blocks run at the same time (kernels/coresident.hpp).
 using RunBlock = void (*)(const unsigned* shape, unsigned index, void** arguments,
                           std::uint64_t (*translate)(std::uint64_t));
 

@@ -82,7 +82,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
-  [ "$name" = mpi_in_turns ] && continue
+  [ "$name" = mpi_time_sliced ] && continue
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
@@ -106,14 +106,14 @@ for count in 2 4; do
     expect=pinned
     [ -n "${CUDA_MPS_PIPE_DIRECTORY:-}" ] && expect=direct
   fi
-  ranks in_turns_$count $count 120 "$build/gpu_tests/mpi_in_turns" --expect $expect
-  ranks in_turns_exchange_$count $count 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500
-  ranks in_turns_collectives_$count $count 120 "$build/gpu_tests/mpi_random_collectives" --seed random
-  ranks in_turns_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either
-  ranks in_turns_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
+  ranks time_sliced_$count $count 120 "$build/gpu_tests/mpi_time_sliced" --expect $expect
+  ranks time_sliced_exchange_$count $count 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500
+  ranks time_sliced_collectives_$count $count 120 "$build/gpu_tests/mpi_random_collectives" --seed random
+  ranks time_sliced_pieces_$count $count 120 "$build/gpu_tests/mpi_random_pieces" --expect either
+  ranks time_sliced_transfers_$count $count 120 "$build/gpu_tests/mpi_transfers"
 done
 for kind in pool managed; do
-  ranks attended_$kind 2 120 "$build/gpu_tests/mpi_attended" --kind $kind --messages 300
+  ranks resident_copy_$kind 2 120 "$build/gpu_tests/mpi_resident_copy" --kind $kind --messages 300
 done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random

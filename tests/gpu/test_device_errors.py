@@ -26,7 +26,7 @@ class DeviceTest(FilesTest):
         self.assert_ended(result, 0)
         self.assertIn("right\n", result.stdout)
 
-    def assert_right_or_told(self, result, *words):
+    def assert_right_or_reported(self, result, *words):
         """Right, or ended by an error that has one of the words in its text."""
         self.assertNotEqual(result.returncode, 124, f"hangs: {result.stderr}")
         self.assertNotIn("wrong data", result.stderr)
@@ -43,7 +43,7 @@ class BadBuffers(DeviceTest):
         self.assert_right(result)
 
     def test_freed_before_the_message_is_taken(self):
-        self.assert_right_or_told(self.job("freed"), "CUDA_ERROR", "MPI_ERR")
+        self.assert_right_or_reported(self.job("freed"), "CUDA_ERROR", "MPI_ERR")
 
 
 class FailingCalls(DeviceTest):
@@ -67,7 +67,7 @@ class FailingCalls(DeviceTest):
         else:
             result = self.job("exchange", fault)
         with self.subTest(call=call, time=time_of_failure, one_rank=one_rank):
-            self.assert_right_or_told(result, call, "CUDA_ERROR")
+            self.assert_right_or_reported(result, call, "CUDA_ERROR")
 
     def test_at_once(self):
         for call in self.CALLS:
@@ -99,7 +99,7 @@ class FailingCalls(DeviceTest):
         for megabytes in (21, 24, 40):
             with self.subTest(megabytes=megabytes):
                 result = self.job("exchange", f"FAKE_CUDA_MEMORY={megabytes << 20}", "FAKE_CUDA_DEVICES=1")
-                self.assert_right_or_told(result, "CUDA_ERROR_OUT_OF_MEMORY")
+                self.assert_right_or_reported(result, "CUDA_ERROR_OUT_OF_MEMORY")
 
     def test_without_a_driver(self):
         words = ("-x", "LD_LIBRARY_PATH=", PROGRAM, "exchange")

@@ -37,9 +37,9 @@ struct Plan {
   bool short_receive;                                   // a truncated one
 };
 
-class Crowd {
+class RandomExchange {
  public:
-  Crowd(const check::Environment& mpi, std::uint64_t seed) : mpi_(mpi), numbers_(seed) {
+  RandomExchange(const check::Environment& mpi, std::uint64_t seed) : mpi_(mpi), numbers_(seed) {
     for (int from = 0; from < mpi.size; ++from) {
       for (int to = 0; to < mpi.size; ++to) {
         for (int k = 0; k < kEach; ++k) plans_.push_back(draw(from, to, k));
@@ -157,13 +157,13 @@ class Crowd {
   std::vector<std::unique_ptr<End>> ends_;
 };
 
-void crowd(const check::Environment& mpi, const std::string& seed_text) {
+void random_exchange(const check::Environment& mpi, const std::string& seed_text) {
   unsigned long long seed =
       seed_text == "random" ? static_cast<unsigned long long>(std::time(nullptr)) : std::stoull(seed_text);
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD));
   if (mpi.rank == 0) std::printf("seed %llu\n", seed);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  for (unsigned round = 0; round < 4; ++round) Crowd(mpi, seed * 1000 + round).run();
+  for (unsigned round = 0; round < 4; ++round) RandomExchange(mpi, seed * 1000 + round).run();
 }
 
 // --- stalled ---
@@ -355,8 +355,8 @@ int main(int argc, char** argv) {
   if (fails) order_fault();
   check::Environment mpi(&argc, &argv, 1);
   if (!hr::test::select_device()) return 0;
-  if (which == "crowd") {
-    crowd(mpi, argc > 3 ? argv[3] : "random");
+  if (which == "random_exchange") {
+    random_exchange(mpi, argc > 3 ? argv[3] : "random");
   } else if (which == "stalled" && mpi.size >= 3) {
     stalled(mpi);
   } else if (fails && mpi.size == 2) {
@@ -364,7 +364,7 @@ int main(int argc, char** argv) {
   } else if (which == "own") {
     own(mpi);
   } else {
-    check::fail(__FILE__, __LINE__, "usage: staged crowd|stalled|failing-sender|failing-receiver|own");
+    check::fail(__FILE__, __LINE__, "usage: staged random_exchange|stalled|failing-sender|failing-receiver|own");
   }
   return 0;
 }

@@ -5,8 +5,8 @@ import unittest
 from headrace.tune.choose import Choice, Group, choose, rows, winners
 
 
-def group(ranks, crowded=False, operation="bcast"):
-    return Group(operation, ranks, crowded, "host")
+def group(ranks, oversubscribed=False, operation="bcast"):
+    return Group(operation, ranks, oversubscribed, "host")
 
 
 def names(choices):
@@ -60,9 +60,9 @@ class RowsTest(unittest.TestCase):
         self.assertEqual([(row.get("max_bytes"), row["max_ranks"], row["algorithm"]) for row in table],
                          [(None, 2, "default"), (None, 8, "default"), (8, 16, "a")])
 
-    def test_crowded_rows_stand_alone(self):
-        table = rows({group(2): [Choice(8, "a", 1)], group(8, crowded=True): [Choice(8, "b", 1)]})
-        self.assertEqual([(row["crowded"], row["max_ranks"], row["algorithm"]) for row in table],
+    def test_oversubscribed_rows_stand_alone(self):
+        table = rows({group(2): [Choice(8, "a", 1)], group(8, oversubscribed=True): [Choice(8, "b", 1)]})
+        self.assertEqual([(row["oversubscribed"], row["max_ranks"], row["algorithm"]) for row in table],
                          [(False, 2, "a"), (True, 4, "default"), (True, 8, "b")])
 
 

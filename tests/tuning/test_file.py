@@ -25,8 +25,8 @@ class Found(TuningTest):
         self.assertIn(f"{other}: {len(LINEAR)} rows", self.job(HEADRACE_TUNING_FILE=str(other), HEADRACE_VERBOSE="2"))
 
     def test_many_rows(self):
-        rows = [{"operation": "allreduce", "max_bytes": size, "max_ranks": 3, "memory": "host", "crowded": crowded,
-                 "algorithm": "linear" if size % 2 else "ring"} for size in range(200) for crowded in (False, True)]
+        rows = [{"operation": "allreduce", "max_bytes": size, "max_ranks": 3, "memory": "host", "oversubscribed": oversubscribed,
+                 "algorithm": "linear" if size % 2 else "ring"} for size in range(200) for oversubscribed in (False, True)]
         self.put(self.content(rows + LINEAR))
         self.assertIn(f"{len(rows) + len(LINEAR)} rows", self.job(HEADRACE_VERBOSE="2"))
 

@@ -37,7 +37,7 @@ class Tune(TuningTest):
         self.assertTrue({row["operation"] for row in content["rows"]} <= {"barrier", "allgather"})
         self.assertIn(f"{self.default}: {len(content['rows'])} rows", self.job(ranks=2, HEADRACE_VERBOSE="2"))
 
-    def test_writes_where_it_is_told(self):
+    def test_writes_where_asked(self):
         path = self.folder / "a/b/mine.json"
         result = self.run_tune(*QUICK[:-2], "--operations", "barrier", "--output", path, HEADRACE_TUNING_FILE="off")
         self.assertEqual(result.returncode, 0, result.stderr)

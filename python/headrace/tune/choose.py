@@ -30,7 +30,7 @@ class Group:
 
     operation: str
     ranks: int
-    crowded: bool  # more than there are CPUs
+    oversubscribed: bool  # more than there are CPUs
     memory: str  # host, device
 
 
@@ -70,8 +70,8 @@ def _quartile(times: list[float], number: int) -> float:
 def rows(chosen: dict[Group, list[Choice]]) -> list[dict]:
     """The rows of a tuning file, in the order they are tried."""
     table = []
-    for operation, memory, crowded in dict.fromkeys((g.operation, g.memory, g.crowded) for g in chosen):
-        groups = sorted((g for g in chosen if (g.operation, g.memory, g.crowded) == (operation, memory, crowded)),
+    for operation, memory, oversubscribed in dict.fromkeys((g.operation, g.memory, g.oversubscribed) for g in chosen):
+        groups = sorted((g for g in chosen if (g.operation, g.memory, g.oversubscribed) == (operation, memory, oversubscribed)),
                         key=lambda group: group.ranks)
         table += _rows_of(groups, chosen)
     return table
@@ -82,7 +82,7 @@ def _rows_of(groups: list[Group], chosen: dict[Group, list[Choice]]) -> list[dic
     below = 1
     for group in groups:
         fixed = {"operation": group.operation}
-        rest = {"memory": group.memory, "crowded": group.crowded}
+        rest = {"memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
         if half > below:  # nothing is known between
             found.append({**fixed, "max_ranks": half, **rest, "algorithm": DEFAULT})

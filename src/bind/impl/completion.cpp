@@ -48,7 +48,7 @@ Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status
     if (error.ok()) error = freed;
   }
   *handle = MPI_REQUEST_NULL;
-  p2p::let_go(request);
+  p2p::release_request(request);
   return error;
 }
 

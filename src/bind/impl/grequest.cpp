@@ -1,7 +1,7 @@
 // Generalized requests (MPI 5.0 section 13.2): the program does the work, MPI waits for it.
 #include <utility>
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 #include "bind/impl.hpp"
 #include "bind/impl/completion.hpp"
 #include "bind/status.hpp"
@@ -21,14 +21,15 @@ class GeneralizedState final : public p2p::RequestState {
   Status query(p2p::Request& /*request*/, p2p::Completion* completion) override {
     MPI_Status status;
     set_empty(status);
-    const int code = query_ == nullptr ? MPI_SUCCESS : Turn::after_callback(query_(extra_state_, &status));
+    const int code = query_ == nullptr ? MPI_SUCCESS : DriverEpoch::after_callback(query_(extra_state_, &status));
     *completion = completion_of(status);
     return Status::from_code(code);
   }
 
   Status cancel(p2p::Request& request) override {
     const int complete = request.complete() ? 1 : 0;
-    return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS : Turn::after_callback(cancel_(extra_state_, complete)));
+    return Status::from_code(cancel_ == nullptr ? MPI_SUCCESS
+                                                : DriverEpoch::after_callback(cancel_(extra_state_, complete)));
   }
 
   Status retire(p2p::Request& /*request*/) override { return call_free(); }
@@ -39,7 +40,7 @@ class GeneralizedState final : public p2p::RequestState {
   // Once, whoever comes first: the wait that frees the request, or its destruction.
   Status call_free() {
     MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
-    return Status::from_code(function == nullptr ? MPI_SUCCESS : Turn::after_callback(function(extra_state_)));
+    return Status::from_code(function == nullptr ? MPI_SUCCESS : DriverEpoch::after_callback(function(extra_state_)));
   }
 
   MPI_Grequest_query_function* query_;

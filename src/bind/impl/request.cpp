@@ -53,9 +53,9 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
     p2p::Request* request = requests[i];
     if (!is_ready(request)) [[unlikely]]
       HR_TRY(p2p::wait(*request));
-    if (statuses == MPI_STATUSES_IGNORE && request != nullptr && request->plainly_done()) [[likely]] {
+    if (statuses == MPI_STATUSES_IGNORE && request != nullptr && request->completed_locally()) [[likely]] {
       handles[i] = MPI_REQUEST_NULL;
-      p2p::let_go(request);
+      p2p::release_request(request);
     } else {
       report_element(&handles[i], request, at(statuses, i), &first);
     }
@@ -89,7 +89,7 @@ int first_ready(RequestArray& requests, bool* any) {
 
 // Progress, then the same. Without any that counts the answer is known before.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
-  guard.look_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
+  guard.poll_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
   return first_ready(requests, any);
 }
 
@@ -118,7 +118,7 @@ Status wait(MPI_Request* request, MPI_Status* status) {
 Status test(MPI_Request* request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
-  if (!is_ready(object)) guard.look_unless([] { return false; });
+  if (!is_ready(object)) guard.poll_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
   if (counts(object)) guard.enter();
@@ -134,7 +134,7 @@ Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_s
 Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  guard.look_unless([&] { return all_ready(requests); });
+  guard.poll_unless([&] { return all_ready(requests); });
   flag = all_ready(requests) ? 1 : 0;
   if (flag == 0) return kOk;
   if (any_counts(requests)) guard.enter();
@@ -204,7 +204,7 @@ Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
 Status request_get_status(MPI_Request request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(request, -1, &object));
-  if (!is_ready(object)) guard.look_unless([] { return false; });
+  if (!is_ready(object)) guard.poll_unless([] { return false; });
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
   if (counts(object)) guard.enter();
@@ -215,7 +215,7 @@ Status request_get_status_all(int count, const MPI_Request* array_of_requests, i
                               TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  guard.look_unless([&] { return all_ready(requests); });
+  guard.poll_unless([&] { return all_ready(requests); });
   flag = all_ready(requests) ? 1 : 0;
   if (flag == 0) return kOk;
   if (any_counts(requests)) guard.enter();

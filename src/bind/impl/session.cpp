@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"
 #include "bind/runtime.hpp"
@@ -49,7 +49,7 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
   a_session_begins();
   HR_TRY(runtime::acquire());
   const Level level = wanted_level(info);
-  if (level.value != MPI_THREAD_SINGLE) Turn::share();
+  if (level.value != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (level.value == MPI_THREAD_MULTIPLE) runtime::enable_threads();
   session = Ref<comm::Session>::adopt(
       Arena<comm::Session>::instance().create(Ref<comm::Errhandler>::share(&errhandler), std::string(level.name)));

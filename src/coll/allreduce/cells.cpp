@@ -12,7 +12,7 @@ Task run(const Call& call) {
   HR_CO_TRY(shared::publish_vector(call));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   const View& result = call.recv.all();
   const shared::CellVectors vectors(call, 0, result.count);
   co_return vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address);

@@ -32,7 +32,7 @@ Task wait_for_result(const Call& call, const Doubling& doubling, const shared::P
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;
   HR_CO_TRY(partials.find(there, &result));
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   co_return partials.copy(result, call.recv.all().address);
 }
 
@@ -72,7 +72,7 @@ Task run(const Call& call) {
     HR_CO_TRY(partials.combine(lower ? other : mine, lower ? mine : other, to));
     if (!last || rank < doubling.paired) partials.publish(step + 1);
   }
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   if (rank < doubling.paired) co_return partials.copy(partials.own(step), result);
   co_return kOk;
 }

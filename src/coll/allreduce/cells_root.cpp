@@ -24,7 +24,7 @@ Task run(const Call& call) {
     HR_CO_UNTIL(call, combined);
     HR_CO_TRY(vectors.copy(0, result.address));
   }
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   co_return kOk;
 }
 

@@ -26,7 +26,7 @@ Task run(const Call& call) {
   HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, call.rank()));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   View block;
   if (call.size() == 2) {
     HR_CO_TRY(call.recv.block(1 - call.rank(), &block));

@@ -12,7 +12,7 @@ Task run(const Call& call) {
   shared::publish(call, 0);
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   co_return kOk;
 }
 

@@ -19,7 +19,7 @@ Task run(const Call& call) {
     shared::PartialThere there{call, (call.rank() - distance + size) % size, step};
     HR_CO_UNTIL(call, there);
   }
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   co_return kOk;
 }
 

@@ -43,7 +43,8 @@ Task take(const Call& call, const shared::Rounds& rounds, std::size_t most) {
 
 Task run(const Call& call) {
   const std::size_t room = call.area->slot_bytes();
-  const std::size_t most = shared::piece_size(call, call.bytes, call.area->crowded() ? room : std::min(kMost, room));
+  const std::size_t most =
+      shared::piece_size(call, call.bytes, call.area->oversubscribed() ? room : std::min(kMost, room));
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most), most);
   Task task = call.is_root() ? give(call, rounds, most) : take(call, rounds, most);
   const Status status = co_await task;

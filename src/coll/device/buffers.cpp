@@ -89,8 +89,8 @@ Task DeviceBuffers::exchange(const Call& call) {
   shared::publish(call, own.length());
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
-  if (!in_turns_) meet_everybody(call);
+  call.area->note_all_arrived(call.ticket);
+  if (!time_sliced_) note_all_devices(call);
   std::uint32_t any = 0;
   std::uint32_t all = ~std::uint32_t{0};
   for (int rank = 0; rank < call.size(); ++rank) {
@@ -107,12 +107,12 @@ Task DeviceBuffers::exchange(const Call& call) {
   co_return kOk;
 }
 
-void DeviceBuffers::meet_everybody(const Call& call) {
+void DeviceBuffers::note_all_devices(const Call& call) {
   for (int rank = 0; rank < call.size(); ++rank) {
     const std::uint64_t place = offer_of(call, rank).place;
-    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::meet(near_, place));
-    for (int other = 0; other < rank && !in_turns_; ++other) {
-      in_turns_ = mem::cuda::Context::in_turns(place, offer_of(call, other).place);
+    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, place));
+    for (int other = 0; other < rank && !time_sliced_; ++other) {
+      time_sliced_ = mem::cuda::Context::share_time_sliced(place, offer_of(call, other).place);
     }
   }
 }

@@ -10,7 +10,7 @@
 // communicator begins with the exchange of offers, and a device algorithm is chosen when all of them are reachable.
 // Where some offer holds memory that has not been proven, all try to map everything, and agree upon what came of it.
 //
-// Owner: the Area; one operation at a time, in its turn. Threads: library lock.
+// Owner: the Area; one operation at a time, while its ticket is served. Threads: library lock.
 #pragma once
 
 #include <vector>
@@ -28,9 +28,9 @@ class DeviceBuffers {
   // This process's offer, and everybody's after that. True for all or for none: agreed().
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
-  // Some members were seen to run in turns on one device, in an earlier exchange: what is not long goes through pinned
-  // memory from then on, and no operation that does needs an exchange. The same on all members.
-  [[nodiscard]] bool in_turns() const noexcept { return in_turns_; }
+  // Some members were seen to run time-sliced on one device, in an earlier exchange: what is not long goes through
+  // pinned memory from then on, and no operation that does needs an exchange. The same on all members.
+  [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
 
   // --- of an operation that has agreed ---
   // Where this process's GPU finds a member's buffers (those that it has); reductions.
@@ -82,10 +82,10 @@ class DeviceBuffers {
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
   // In an exchange that has taken place.
-  void meet_everybody(const Call& call);
+  void note_all_devices(const Call& call);
 
   bool agreed_ = false;
-  bool in_turns_ = false;
+  bool time_sliced_ = false;
   std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
   Place place_;

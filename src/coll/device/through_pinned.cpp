@@ -9,8 +9,8 @@
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 #include "mem/cuda/pinned_staging.hpp"
-#include "mem/cuda/ticket.hpp"
 #include "mem/cuda/two_rows.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::coll::device {
 namespace {
@@ -160,7 +160,7 @@ class Mirror {
     const Current current(*context);
     HR_TRY(current.status());
     mem::cuda::StreamHandle stream = nullptr;
-    HR_TRY(context->lane(lane, &stream));
+    HR_TRY(context->copy_stream(lane, &stream));
     for (const Run& run : runs_) HR_TRY(copy(*context, stream, run));
     return ticket_.record(*context, stream);
   }
@@ -173,7 +173,7 @@ class Mirror {
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
-  mem::cuda::Ticket ticket_;
+  mem::cuda::WorkEvent ticket_;
   Status status_{};
 };
 

@@ -1,6 +1,6 @@
 // Through pinned memory: a collective of device buffers that runs on copies of them in host memory, which copy engines
 // bring there and back. Where processes share a GPU in turns this takes two copies, and work for the multiprocessors of
-// each process a switch of the GPU (docs/adr/0020-one-gpu-in-turns.md). Reductions that no kernel does go this way,
+// each process a switch of the GPU (docs/adr/0020-time-sliced-gpu.md). Reductions that no kernel does go this way,
 // too.
 //
 // Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
@@ -10,8 +10,8 @@
 
 namespace hr::coll::device {
 
-// Where members run in turns on a GPU (DeviceBuffers::in_turns()): the operation is not worth a switch, or its size is
-// unknown, so that each of its messages decides for itself. The same on all members.
+// Where members run in turns on a GPU (DeviceBuffers::time_sliced()): the operation is not worth a switch, or its size
+// is unknown, so that each of its messages decides for itself. The same on all members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
 // This process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.
 [[nodiscard]] bool fits_pinned(const Call& call);

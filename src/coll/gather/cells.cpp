@@ -20,7 +20,7 @@ Task run(const Call& call) {
   HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   for (int rank = 0; rank < call.size(); ++rank) {
     if (rank == call.rank()) continue;
     HR_CO_TRY(call.recv.block(rank, &block));

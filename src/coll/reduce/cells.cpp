@@ -12,7 +12,7 @@ Task run(const Call& call) {
   if (!call.is_root()) co_return kOk;
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   const int top = call.op->commutative() ? call.root : 0;
   const View& result = call.recv.all();
   const shared::CellVectors vectors(call, 0, result.count);

@@ -47,7 +47,7 @@ Task run(const Call& call) {
     HR_CO_TRY(partials.combine(partials.own(step), other, to));
     ++step;
   }
-  if (relative == 0) call.area->seen_everybody(call.ticket);
+  if (relative == 0) call.area->note_all_arrived(call.ticket);
   if (combined > 0 && !(relative == 0 && call.is_root())) partials.publish(combined);
   if (!call.is_root() || relative == 0) co_return kOk;
 

@@ -20,7 +20,7 @@ Task run(const Call& call) {
   const View& vector = contribution(call);
   const std::size_t room = call.area->slot_bytes();
   const std::size_t total = typed_bytes(vector.count, *vector.type);
-  const std::size_t most = shared::piece_size(call, total, call.area->crowded() ? room : std::min(kMost, room));
+  const std::size_t most = shared::piece_size(call, total, call.area->oversubscribed() ? room : std::min(kMost, room));
   const Count elements = std::max<Count>(1, typed_capacity(most, *vector.type));
   const shared::Rounds rounds(call, static_cast<std::uint64_t>((vector.count + elements - 1) / elements),
                               typed_bytes(elements, *vector.type));

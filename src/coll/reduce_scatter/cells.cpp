@@ -26,7 +26,7 @@ Task run(const Call& call) {
   HR_CO_TRY(shared::publish_vector(call));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->seen_everybody(call.ticket);
+  call.area->note_all_arrived(call.ticket);
   Count first = 0;
   for (int before = 0; before < call.rank(); ++before) first += call.send.count(before);
   const View& result = call.recv.all();

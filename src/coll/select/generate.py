@@ -2,7 +2,7 @@
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
 A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device)
-and crowded (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
+and oversubscribed (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "crowded"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "oversubscribed"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
-CROWDED = {None: "kAny", False: "kNo", True: "kYes"}
+OVERSUBSCRIBED = {None: "kAny", False: "kNo", True: "kYes"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
 ANY_RANKS = "std::numeric_limits<int>::max()"
 
@@ -30,7 +30,7 @@ def line(row: dict) -> str:
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
         f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
-        f"SelectionRow::Crowded::{CROWDED[row.get('crowded')]}}},"
+        f"SelectionRow::Oversubscribed::{OVERSUBSCRIBED[row.get('oversubscribed')]}}},"
     )
 
 

@@ -87,7 +87,7 @@ std::string encode(const std::vector<SelectionRow>& rows) {
   for (const SelectionRow& row : rows) {
     text += std::string(name(row.operation)) + "." + std::to_string(row.max_bytes) + "." +
             std::to_string(row.max_ranks) + "." + std::to_string(static_cast<int>(row.memory)) + "." +
-            std::to_string(static_cast<int>(row.crowded)) + "." + std::string(row.algorithm) + ",";
+            std::to_string(static_cast<int>(row.oversubscribed)) + "." + std::string(row.algorithm) + ",";
   }
   return text;
 }
@@ -117,7 +117,7 @@ Status decode(std::string_view text, std::vector<SelectionRow>* rows) {
     row.max_bytes = number(static_cast<std::size_t>(-1));
     row.max_ranks = static_cast<int>(number(0x7fffffff));
     row.memory = static_cast<SelectionRow::Memory>(number(2));
-    row.crowded = static_cast<SelectionRow::Crowded>(number(2));
+    row.oversubscribed = static_cast<SelectionRow::Oversubscribed>(number(2));
     const Named algorithm = named(row.operation, line);
     if (!operation || !good || !algorithm.known) {
       return fail(Errc::kOther, "\"%.100s\" is no row of a tuning file", whole.c_str());

@@ -68,8 +68,7 @@ class Section {
 };
 
 Status parse_row(const Section& section, SelectionRow* row) {
-  HR_TRY(section.has_only(
-      {"operation", "max_bytes", "max_ranks", "memory", "crowded", "oversubscribed", "algorithm"}));
+  HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "memory", "crowded", "oversubscribed", "algorithm"}));
   std::string operation;
   std::string algorithm;
   HR_TRY(section.text("operation", &operation));
@@ -98,9 +97,9 @@ Status parse_row(const Section& section, SelectionRow* row) {
   // Files of earlier versions name it the other way.
   for (const char* const key : {"crowded", "oversubscribed"}) {
     if (!section.has(key)) continue;
-    bool crowded = false;
-    HR_TRY(section.flag(key, &crowded));
-    row->crowded = crowded ? SelectionRow::Crowded::kYes : SelectionRow::Crowded::kNo;
+    bool oversubscribed = false;
+    HR_TRY(section.flag(key, &oversubscribed));
+    row->oversubscribed = oversubscribed ? SelectionRow::Oversubscribed::kYes : SelectionRow::Oversubscribed::kNo;
   }
   return kOk;
 }

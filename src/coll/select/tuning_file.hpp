@@ -2,7 +2,7 @@
 //
 //   {"format": 1, "version": "0.1.0", "date": "...", "command": "headrace tune ...",
 //    "machine": {"cpu": "...", "cpus": 2, "gpus": ["NVIDIA H200"]},
-//    "rows": [{"operation": "allreduce", "max_bytes": 1024, "max_ranks": 2, "memory": "host", "crowded": false,
+//    "rows": [{"operation": "allreduce", "max_bytes": 1024, "max_ranks": 2, "memory": "host", "oversubscribed": false,
 //              "algorithm": "cells"}]}
 //
 // A row is as in default.json; its algorithm may be "default": here the built-in rows were best. Nothing may be there

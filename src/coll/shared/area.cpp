@@ -29,7 +29,7 @@ struct Place {
 };
 // What the members agree upon.
 constexpr std::uint64_t kOpen = 1;
-constexpr std::uint64_t kCrowded = 2;
+constexpr std::uint64_t kOversubscribed = 2;
 
 std::string path_of(int maker, std::uint64_t number) {
   const boot::Identity& identity = boot::identity();
@@ -51,7 +51,7 @@ Area::Area(const Members& members, int tag)
       tag_(tag),
       rank_(members.own()),
       size_(members.size()),
-      looks_(p2p::looks_before_progress()),
+      looks_(p2p::spins_before_progress()),
       cell_file_(kRemedy),
       slot_file_(kRemedy) {
   cut_slots(size_ <= kFewMembers && is_amd() ? kSlots : kSlotsUsual);
@@ -70,7 +70,7 @@ void Area::cut_slots(std::uint64_t count) noexcept {
 }
 
 bool Area::look(std::uint64_t count) noexcept {
-  std::uint64_t least = turn_;
+  std::uint64_t least = now_serving_;
   for (int other = 0; other < size_ && least >= count; ++other) {
     if (other == rank_) continue;
     least = std::min(least, control(other).finished.value.load(std::memory_order_acquire));
@@ -104,15 +104,15 @@ Task Area::open(Sharing part) {
                                      : path_of(procs[0], place.number),
                               bytes));
   }
-  std::uint64_t facts = (open ? kOpen : 0) | (p2p::more_processes_than_cores() ? kCrowded : 0);
+  std::uint64_t facts = (open ? kOpen : 0) | (p2p::node_oversubscribed() ? kOversubscribed : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
   if (rank_ == 0 && place.number != kNoFile) file.unlink();
   if ((facts & kOpen) == 0) {
     sharing_ = part == Sharing::kCells ? Sharing::kNone : Sharing::kCells;
   } else if (part == Sharing::kCells) {
-    crowded_ = (facts & kCrowded) != 0;
-    if (crowded_) cut_slots(kSlotsCrowded);
+    oversubscribed_ = (facts & kOversubscribed) != 0;
+    if (oversubscribed_) cut_slots(kSlotsOversubscribed);
     blocks_ = reinterpret_cast<Block*>(file.data());
   } else {
     slots_ = file.data();

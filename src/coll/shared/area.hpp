@@ -38,7 +38,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/cache_lines.hpp"
+#include "base/cache_hints.hpp"
 #include "base/shared_file.hpp"
 #include "coll/algorithm.hpp"
 #include "coll/members.hpp"
@@ -58,7 +58,7 @@ inline constexpr int kPartials = 7;
 // Slots of a process: of few members with a core each, on AMD processors; usually; where processes share cores.
 inline constexpr std::uint64_t kSlots = 32;
 inline constexpr std::uint64_t kSlotsUsual = 8;
-inline constexpr std::uint64_t kSlotsCrowded = 4;
+inline constexpr std::uint64_t kSlotsOversubscribed = 4;
 inline constexpr int kFewMembers = 4;
 
 struct alignas(kCacheLine) Line {
@@ -89,10 +89,10 @@ struct Control {
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it needs no more
   // Device collectives (device/buffers.hpp).
-  Word device_done;   // ticket + 1 of the last operation that its GPU is done with
-  Word device_trial;  // what came of the last trial to map everybody's memory (device/buffers.cpp)
-  Word device_mode;   // of rank 0: device_mode.cpp
-  Word device_turn;   // ticket + 1 of the last turn in which it looked at that word; 0: before it was wanted
+  Word device_done;    // ticket + 1 of the last operation that its GPU is done with
+  Word device_trial;   // what came of the last trial to map everybody's memory (device/buffers.cpp)
+  Word device_mode;    // of rank 0: device_mode.cpp
+  Word device_polled;  // ticket + 1 of the last operation in which it read that word; 0: before it was wanted
 };
 
 class Area {
@@ -108,16 +108,16 @@ class Area {
 
   // --- order ---
   std::uint64_t draw_ticket() noexcept { return tickets_++; }
-  [[nodiscard]] bool is_turn(std::uint64_t ticket) const noexcept { return ticket == turn_; }
-  // The operation whose turn it is, is over on this process.
+  [[nodiscard]] bool is_serving(std::uint64_t ticket) const noexcept { return ticket == now_serving_; }
+  // The operation whose ticket is served, is over on this process.
   void leave() noexcept {
-    ++turn_;
-    if (blocks_ != nullptr) control(rank_).finished.value.store(turn_, std::memory_order_release);
+    ++now_serving_;
+    if (blocks_ != nullptr) control(rank_).finished.value.store(now_serving_, std::memory_order_release);
   }
   // Everybody is through with `count` operations; remembered.
   [[nodiscard]] bool all_finished(std::uint64_t count) noexcept { return known_finished_ >= count || look(count); }
   // Every member was seen in operation `ticket`, hence is through with all before.
-  void seen_everybody(std::uint64_t ticket) noexcept {
+  void note_all_arrived(std::uint64_t ticket) noexcept {
     if (known_finished_ < ticket) known_finished_ = ticket;
   }
   // How often to look at a flag before making progress.
@@ -125,13 +125,13 @@ class Area {
 
   // --- device mode (device/buffers.hpp; how it begins: device_mode.cpp). Cells are open ---
   // This process passes device memory.
-  void want_devices() noexcept;
-  [[nodiscard]] bool devices_wanted() const noexcept {
+  void request_device_mode() noexcept;
+  [[nodiscard]] bool device_mode_requested() const noexcept {
     return control(0).device_mode.value.load(std::memory_order_acquire) != 0;
   }
-  // Called by everyone in its turn of every operation; the same answer for all, also when asked again.
+  // Called by everyone while the ticket of every operation is served; the same answer for all, also when asked again.
   bool device_mode(std::uint64_t ticket) noexcept {
-    if (!devices_wanted()) [[likely]]
+    if (!device_mode_requested()) [[likely]]
       return false;
     return decide_device_mode(ticket);
   }
@@ -149,7 +149,7 @@ class Area {
   p2p::Task agree(std::uint64_t* facts);
 
   // Processes outnumber the cores of the node: agreed upon when the cells were opened.
-  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
   // Of the two members between which cells and slots change hands: whose those of `rank` are this time round.
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
@@ -162,20 +162,20 @@ class Area {
   }
   // --- slots ---
   [[nodiscard]] std::uint64_t slot_count() const noexcept { return slot_count_; }
-  // Slot `turn` mod slot_count() of a process.
-  [[nodiscard]] std::byte* slot(int rank, std::uint64_t turn) const noexcept {
-    return slots_ + (static_cast<std::size_t>(rank) * slot_count_ + turn % slot_count_) * slot_bytes_;
+  // Slot `index` mod slot_count() of a process.
+  [[nodiscard]] std::byte* slot(int rank, std::uint64_t index) const noexcept {
+    return slots_ + (static_cast<std::size_t>(rank) * slot_count_ + index % slot_count_) * slot_bytes_;
   }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  // Slots are used in turns that all members count alike. The first of the `turns` turns of an operation; users[i]
-  // becomes the number of operations that must be over everywhere before its i-th turn may overwrite the slot.
-  std::uint64_t claim_slots(std::uint64_t ticket, std::uint64_t turns, std::uint64_t (&users)[kSlots]) noexcept {
+  // Slots are used in rounds that all members count alike. The first of the `rounds` rounds of an operation; users[i]
+  // becomes the number of operations that must be over everywhere before its i-th round may overwrite the slot.
+  std::uint64_t claim_slots(std::uint64_t ticket, std::uint64_t rounds, std::uint64_t (&users)[kSlots]) noexcept {
     for (std::uint64_t i = 0; i < slot_count_; ++i) {
-      std::uint64_t& user = slot_users_[(slot_turns_ + i) % slot_count_];
+      std::uint64_t& user = slot_users_[(next_slot_round_ + i) % slot_count_];
       users[i] = user;
-      if (i < turns) user = ticket + 1;
+      if (i < rounds) user = ticket + 1;
     }
-    return std::exchange(slot_turns_, slot_turns_ + turns);
+    return std::exchange(next_slot_round_, next_slot_round_ + rounds);
   }
   // Numbers the operations that count steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
@@ -189,7 +189,7 @@ class Area {
   bool look(std::uint64_t count) noexcept;
   void cut_slots(std::uint64_t count) noexcept;
   bool decide_device_mode(std::uint64_t ticket) noexcept;
-  bool latest_turn(std::uint64_t* turn) const noexcept;
+  bool latest_polled(std::uint64_t* index) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;
 
@@ -199,15 +199,15 @@ class Area {
   int size_;
   unsigned looks_;
   std::uint64_t tickets_ = 0;
-  std::uint64_t turn_ = 0;
+  std::uint64_t now_serving_ = 0;
   std::uint64_t known_finished_ = 0;
-  std::uint64_t slot_turns_ = 0;
+  std::uint64_t next_slot_round_ = 0;
   std::uint64_t slot_users_[kSlots] = {};
   std::uint64_t steps_ = 0;
   std::uint64_t slot_count_ = kSlots;
   std::size_t slot_bytes_;
   Sharing sharing_ = Sharing::kSlots;
-  bool crowded_ = false;
+  bool oversubscribed_ = false;
   Block* blocks_ = nullptr;
   std::byte* slots_ = nullptr;
   SharedFile cell_file_;

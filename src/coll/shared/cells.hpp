@@ -26,13 +26,13 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
 
 // The same of data that do not lie beside the flag: their lines are handed over, and those of the next operation's
 // cell, which are likely to be as many, come back while others read this one.
-void publish_room(const Call& call, std::size_t bytes) noexcept;
+void publish_and_demote(const Call& call, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   own_cell(call).head.bytes = bytes;
   if (bytes <= kInlineBytes) {
     publish(call);
   } else {
-    publish_room(call, bytes);
+    publish_and_demote(call, bytes);
   }
 }
 

@@ -29,18 +29,18 @@ constexpr std::uint64_t ticket_of(std::uint64_t word) noexcept { return word / 4
 
 }  // namespace
 
-void Area::want_devices() noexcept {
+void Area::request_device_mode() noexcept {
   std::uint64_t nothing = 0;
   control(0).device_mode.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
 }
 
 // The latest turn that anyone has shown; false when somebody has shown none.
-bool Area::latest_turn(std::uint64_t* turn) const noexcept {
-  *turn = 0;
+bool Area::latest_polled(std::uint64_t* ticket) const noexcept {
+  *ticket = 0;
   for (int rank = 0; rank < size_; ++rank) {
-    const std::uint64_t shown = control(rank).device_turn.value.load(std::memory_order_seq_cst);
+    const std::uint64_t shown = control(rank).device_polled.value.load(std::memory_order_seq_cst);
     if (shown == 0) return false;
-    if (*turn < shown) *turn = shown;
+    if (*ticket < shown) *ticket = shown;
   }
   return true;
 }
@@ -50,13 +50,13 @@ bool Area::decide_device_mode(std::uint64_t ticket) noexcept {
   std::uint64_t word = mode.load(std::memory_order_acquire);
   if (state_of(word) == kDecided) [[likely]]
     return ticket >= ticket_of(word);
-  control(rank_).device_turn.value.store(ticket + 1, std::memory_order_seq_cst);
+  control(rank_).device_polled.value.store(ticket + 1, std::memory_order_seq_cst);
   std::uint64_t first = 0;
-  if (rank_ == 0 && latest_turn(&first)) {
+  if (rank_ == 0 && latest_polled(&first)) {
     for (;;) {
       mode.store(word_of(kCandidate, first), std::memory_order_seq_cst);
       std::uint64_t now = 0;
-      latest_turn(&now);
+      latest_polled(&now);
       if (now <= first) break;
       first = now;
     }

@@ -9,7 +9,7 @@
 
 #include <bit>
 
-#include "base/cache_lines.hpp"
+#include "base/cache_hints.hpp"
 #include "coll/shared/reduce_cells.hpp"
 
 namespace hr::coll::shared {
@@ -75,7 +75,7 @@ class Partials {
     return in_cell(own_cell(call_), step);
   }
   void publish(int step) const noexcept {
-    if (bytes_ > kInlineBytes) hand_over(room(own_cell(call_), step), bytes_);
+    if (bytes_ > kInlineBytes) demote(room(own_cell(call_), step), bytes_);
     publish_step(call_, step, bytes_);
   }
 

@@ -17,7 +17,7 @@ class Rounds {
   // Of two members each reads what the other writes (Area::holder()). Not where slots have several writers.
   enum class Slots : std::uint8_t { kOwn, kSwapped };
 
-  // `piece`: no round puts more than so many bytes into a slot.
+  // `piece`: no round puts more than this many bytes into a slot.
   Rounds(const Call& call, std::uint64_t count, std::size_t piece, Slots slots = Slots::kOwn) noexcept
       : steps_(call),
         swaps_(slots == Slots::kSwapped && swaps(call)),
@@ -29,13 +29,13 @@ class Rounds {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::byte* slot(int rank, std::uint64_t round) const noexcept {
-    const std::uint64_t turn = first_ + round;
-    if (swaps_) return steps_.area().slot(Area::holder(rank, turn / steps_.area().slot_count()), turn);
-    return steps_.area().slot(rank, turn) + offset(turn);
+    const std::uint64_t index = first_ + round;
+    if (swaps_) return steps_.area().slot(Area::holder(rank, index / steps_.area().slot_count()), index);
+    return steps_.area().slot(rank, index) + offset(index);
   }
   // Of `steps` in all: one a round, or as many as an algorithm needs.
-  void wrote(std::uint64_t steps) const noexcept { steps_.tell(&Control::published, steps); }
-  void took(std::uint64_t steps) const noexcept { steps_.tell(&Control::consumed, steps); }
+  void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
+  void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
   // What a member says to the others beside the data of round 0: written when that is writable, read when it is there.
   void set_note(std::uint64_t note) const noexcept {
@@ -73,9 +73,9 @@ class Rounds {
 
   // Short pieces lie at another place of their slot each time it is used: a line that is in another core's nearest
   // cache still takes longer to come back than one that has left it.
-  [[nodiscard]] std::size_t offset(std::uint64_t turn) const noexcept {
+  [[nodiscard]] std::size_t offset(std::uint64_t index) const noexcept {
     const std::size_t places = steps_.area().slot_bytes() / piece_;
-    return places <= 1 ? 0 : turn / steps_.area().slot_count() % places * piece_;
+    return places <= 1 ? 0 : index / steps_.area().slot_count() % places * piece_;
   }
 
   Steps steps_;
@@ -97,7 +97,7 @@ class Rounds {
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
   constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;
-  return call.area->crowded() || quarter >= most ? most : std::min(std::max(quarter, kLeast), most);
+  return call.area->oversubscribed() || quarter >= most ? most : std::min(std::max(quarter, kLeast), most);
 }
 
 // Bytes [begin, begin + bytes) of a packed form that a round moves.

@@ -1,11 +1,10 @@
 // Steps: how members that go through an operation together tell one another how far they are.
 //
-// Every member constructs one Steps in its turn of an operation that uses them, so that the operations are counted
-// alike everywhere. A word counts steps from the operation's own base; words of earlier operations are below it, words
-// of members that are further, above. The comparison is good for ever: a word is one operation old at most. Steps count
-// up to 2^32 - 1 in an operation.
-// A member that leaves the operation, be it for an error, is through with all steps: nobody waits for it.
-// Owner: a local of the coroutine. Threads: library lock.
+// Every member constructs one Steps while the ticket of an operation that uses them is served, so that the operations
+// are counted alike everywhere. A word counts steps from the operation's own base; words of earlier operations are
+// below it, words of members that are further, above. The comparison is good for ever: a word is one operation old at
+// most. Steps count up to 2^32 - 1 in an operation. A member that leaves the operation, be it for an error, is through
+// with all steps: nobody waits for it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include "coll/shared/wait.hpp"
@@ -18,12 +17,12 @@ class Steps {
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
   ~Steps() {
-    tell(&Control::published, kAll);
-    tell(&Control::consumed, kAll);
+    advance(&Control::published, kAll);
+    advance(&Control::consumed, kAll);
   }
 
   // Says that this process is through with `steps` steps of the kind that `word` counts.
-  void tell(Word Control::* word, std::uint64_t steps) const noexcept {
+  void advance(Word Control::* word, std::uint64_t steps) const noexcept {
     (area_.control(area_.rank()).*word).value.store(base_ + steps, std::memory_order_release);
   }
   [[nodiscard]] bool reached(int rank, Word Control::* word, std::uint64_t steps) const noexcept {

@@ -1,7 +1,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 
 #include "base/knobs.hpp"
-#include "layout/cuda/attended.hpp"
+#include "layout/cuda/resident_copy.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/two_rows.hpp"
 
@@ -58,10 +58,10 @@ Status reach(const View& view, int process, const Export& memory) {
 
 Status ChunkCopy::move_run(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(lane_, &stream));
+  HR_TRY(context.copy_stream(lane_, &stream));
   HR_CUDA(context.device(), copy_async, (target, source, bytes, stream),
           "%zu bytes from %#llx to %#llx, one of them staging memory", bytes, source, target);
-  return ticket_.record(context, stream);
+  return work_event_.record(context, stream);
 }
 
 Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
@@ -72,18 +72,18 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
     const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
     const DeviceAddress target = way == Way::kOut ? chunk : data;
     const DeviceAddress source = way == Way::kOut ? data : chunk;
-    const bool attend = in == In::kDevice && bytes <= knobs().cuda_attend_bytes && !context.time_sliced();
-    if (attend && attended_.begin(context, target, source, bytes)) return kOk;
+    const bool attend = in == In::kDevice && bytes <= knobs().cuda_resident_copy_bytes && !context.time_sliced();
+    if (attend && resident_copy_.begin(context, target, source, bytes)) return kOk;
     return move_run(context, target, source, bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(lane_, &stream));
+  HR_TRY(context.copy_stream(lane_, &stream));
   if (view.contiguous) {
     const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;
     const mem::cuda::TwoRows rows{bytes};
     HR_TRY(way == Way::kOut ? rows.start_out(context, stream, data, chunk)
                             : rows.start_in(context, stream, chunk, data));
-    return ticket_.record(context, stream);
+    return work_event_.record(context, stream);
   }
   SideShape side;
   HR_TRY(side_of(view, context, &side));
@@ -94,7 +94,7 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
   if (!launched) {
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
-  return ticket_.record(context, stream);
+  return work_event_.record(context, stream);
 }
 
 Status ChunkCopy::pack(const View& from, std::size_t first, std::size_t bytes, DeviceAddress chunk, In in,
@@ -118,12 +118,13 @@ Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, c
 }
 
 Status ChunkCopy::poll(bool* done) {
-  const Status status = attended_.active() ? poll_attended(attended_, done,
-                                                           [&](Context& context) {
-                                                             return move_run(context, attended_.target(),
-                                                                             attended_.source(), attended_.bytes());
-                                                           })
-                                           : ticket_.poll("a staged copy", done);
+  const Status status = resident_copy_.active()
+                            ? poll_resident_copy(resident_copy_, done,
+                                                 [&](Context& context) {
+                                                   return move_run(context, resident_copy_.target(),
+                                                                   resident_copy_.source(), resident_copy_.bytes());
+                                                 })
+                            : work_event_.poll("a staged copy", done);
   if (*done) unpin();
   return status;
 }

@@ -1,5 +1,6 @@
 // ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel
-// of the view's device, or by its attendant (mem/cuda/attendant.hpp) where that is there and both are device memory.
+// of the view's device, or by its resident copy kernel (mem/cuda/resident_copier.hpp) where that is there and both are
+// device memory.
 //
 // Owner: whoever started it; it must stay until poll() has said that it is done (an import is pinned until then).
 // Threads: library lock.
@@ -11,10 +12,10 @@
 
 #include "base/status.hpp"
 #include "layout/view.hpp"
-#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/pinned.hpp"
-#include "mem/cuda/ticket.hpp"
+#include "mem/cuda/resident_copier.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::layout::cuda {
 
@@ -54,8 +55,8 @@ class ChunkCopy {
                   std::size_t bytes);
   void unpin() noexcept;
 
-  mem::cuda::Ticket ticket_;
-  mem::cuda::AttendedCopy attended_;
+  mem::cuda::WorkEvent work_event_;
+  mem::cuda::ResidentCopy resident_copy_;
   int lane_ = 0;
   mem::cuda::Mapping* mapping_ = nullptr;
 };

@@ -65,9 +65,9 @@ Status LocalCopy::start(const View& from, const View& to, std::size_t bytes, boo
   Current current(*context);
   HR_TRY(current.status());
   StreamHandle stream = nullptr;
-  HR_TRY(context->lane(0, &stream));
+  HR_TRY(context->copy_stream(0, &stream));
   HR_TRY(start_copy(from, *context, to, bytes, stream, started));
-  return *started ? ticket_.record(*context, stream) : kOk;
+  return *started ? work_event_.record(*context, stream) : kOk;
 }
 
 }  // namespace hr::layout::cuda

@@ -7,7 +7,7 @@
 
 #include "base/status.hpp"
 #include "layout/view.hpp"
-#include "mem/cuda/ticket.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::layout::cuda {
 
@@ -21,10 +21,10 @@ class LocalCopy {
  public:
   // As start_copy(), on a stream for such copies.
   Status start(const View& from, const View& to, std::size_t bytes, bool* started);
-  Status poll(bool* done) { return ticket_.poll("a copy on the device", done); }
+  Status poll(bool* done) { return work_event_.poll("a copy on the device", done); }
 
  private:
-  mem::cuda::Ticket ticket_;
+  mem::cuda::WorkEvent work_event_;
 };
 
 }  // namespace hr::layout::cuda

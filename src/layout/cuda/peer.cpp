@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
-#include "layout/cuda/attended.hpp"
 #include "layout/cuda/peer_side.hpp"
 #include "layout/cuda/pitched.hpp"
+#include "layout/cuda/resident_copy.hpp"
 
 namespace hr::layout::cuda {
 
@@ -60,38 +60,38 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
   return kOk;
 }
 
-bool PeerCopy::leave_to_attendant(Context& context, DeviceAddress to, std::size_t bytes) {
-  if (bytes > knobs().cuda_attend_bytes) return false;
-  if (Context::in_turns(source_place_, context.place())) {
-    context.attendant().retire();  // the sender's work needs this device, too
+bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t bytes) {
+  if (bytes > knobs().cuda_resident_copy_bytes) return false;
+  if (Context::share_time_sliced(source_place_, context.place())) {
+    context.resident_copier().disable();  // the sender's work needs this device, too
     return false;
   }
-  return attended_.begin(context, to, source_.address, bytes);
+  return resident_copy_.begin(context, to, source_.address, bytes);
 }
 
 Status PeerCopy::start_run(Context& context, DeviceAddress to, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(process_, &stream));
+  HR_TRY(context.copy_stream(process_, &stream));
   HR_CUDA(context.device(), copy_async, (to, source_.address, bytes, stream), "%zu bytes from rank %d to %#zx", bytes,
           process_, static_cast<std::size_t>(to));
-  return ticket_.record(context, stream);
+  return work_event_.record(context, stream);
 }
 
 Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
     const auto target = reinterpret_cast<std::uintptr_t>(to.data());
-    if (to.where.is_device() && leave_to_attendant(context, target, bytes)) return kOk;
+    if (to.where.is_device() && try_resident_copy(context, target, bytes)) return kOk;
     return start_run(context, target, bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(process_, &stream));
+  HR_TRY(context.copy_stream(process_, &stream));
   SideShape target;
   HR_TRY(side_of(to, context, &target));
   bool started = false;
   HR_TRY(start_pitched(context, stream, source_, target, bytes, &started));
-  if (started) return ticket_.record(context, stream);
+  if (started) return work_event_.record(context, stream);
   HR_TRY(launch_copy(context, context.stream(), source_, target, 0, bytes, &started));
-  return ticket_.record(context, context.stream());
+  return work_event_.record(context, context.stream());
 }
 
 Status PeerCopy::prepare(const PeerView& from, int process, const View& to) {
@@ -121,10 +121,11 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
 
 Status PeerCopy::poll(bool* done) {
   const Status status =
-      attended_.active()
-          ? poll_attended(attended_, done,
-                          [&](Context& context) { return start_run(context, attended_.target(), attended_.bytes()); })
-          : ticket_.poll("a copy from another process", done);
+      resident_copy_.active()
+          ? poll_resident_copy(
+                resident_copy_, done,
+                [&](Context& context) { return start_run(context, resident_copy_.target(), resident_copy_.bytes()); })
+          : work_event_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;
 }

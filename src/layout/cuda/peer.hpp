@@ -1,5 +1,5 @@
 // Copies from a view in another process straight into a view in this one: one copy or one kernel, run here, or one that
-// is there already (mem/cuda/attendant.hpp).
+// is there already (mem/cuda/resident_copier.hpp).
 //
 // The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
 // Owner: a PeerCopy belongs to whoever started it and must stay until poll() has said that it is done (the mappings
@@ -11,9 +11,9 @@
 #include "base/status.hpp"
 #include "layout/cuda/side.hpp"
 #include "layout/view.hpp"
-#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
-#include "mem/cuda/ticket.hpp"
+#include "mem/cuda/resident_copier.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::layout::cuda {
 
@@ -60,15 +60,15 @@ class PeerCopy {
   Status prepare(mem::cuda::Context& context, const PeerView& from, int process, const View& to);
   Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
   Status start_run(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
-  bool leave_to_attendant(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
+  bool try_resident_copy(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
   void unpin() noexcept;
 
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
   SideShape source_;                      // as mapped here
   int process_ = -1;
   std::uint64_t source_place_ = 0;
-  mem::cuda::AttendedCopy attended_;
-  mem::cuda::Ticket ticket_;
+  mem::cuda::ResidentCopy resident_copy_;
+  mem::cuda::WorkEvent work_event_;
 };
 
 }  // namespace hr::layout::cuda

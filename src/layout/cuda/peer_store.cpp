@@ -14,14 +14,14 @@ Status PeerStore::start(const View& from, const PeerView& to, int process, std::
   HR_TRY(mem::cuda::map_import(*context, process, to.data, &mapping_));
   const DeviceAddress target = mem::cuda::base_of(*mapping_) + (to.address - to.data.base);
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context->lane(2 * process + 1, &stream));
+  HR_TRY(context->copy_stream(2 * process + 1, &stream));
   HR_CUDA(context->device(), copy_async, (target, reinterpret_cast<std::uintptr_t>(from.data()), bytes, stream),
           "%zu bytes to rank %d", bytes, process);
-  return ticket_.record(*context, stream);
+  return work_event_.record(*context, stream);
 }
 
 Status PeerStore::poll(bool* done) {
-  const Status status = ticket_.poll("a copy to another process", done);
+  const Status status = work_event_.poll("a copy to another process", done);
   if (*done) unpin();
   return status;
 }

@@ -9,7 +9,7 @@
 #include "base/status.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/ipc.hpp"
-#include "mem/cuda/ticket.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::layout::cuda {
 
@@ -29,7 +29,7 @@ class PeerStore {
   void unpin() noexcept;
 
   mem::cuda::Mapping* mapping_ = nullptr;
-  mem::cuda::Ticket ticket_;
+  mem::cuda::WorkEvent work_event_;
 };
 
 }  // namespace hr::layout::cuda

@@ -27,7 +27,7 @@ void PeerMappings::release() noexcept {
   pinned_.clear();
 }
 
-Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&used)[kLanes]) {
+Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&used)[kCopyStreams]) {
   // A kernel that reads a peer takes longer than a copy: it pays from the third piece on.
   constexpr std::size_t kFew = 2;
   const bool engine_only = moves.size() <= kFew || !has_copy_kernels(context);
@@ -35,7 +35,7 @@ Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&use
     return move.from.linear() && move.to.contiguous && (engine_only || move.bytes >= knobs().cuda_batch_bytes);
   };
   mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context.lane(0, &stream));
+  HR_TRY(context.copy_stream(0, &stream));
   CopyBatch batch(context, stream);
   for (const Move& move : moves) {
     if (by_engine(move)) continue;
@@ -50,13 +50,13 @@ Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&use
   int lane = used[0] ? 1 : 0;
   for (const Move& move : moves) {
     if (!by_engine(move) || move.bytes == 0) continue;
-    HR_TRY(context.lane(lane, &stream));
+    HR_TRY(context.copy_stream(lane, &stream));
     used[lane] = true;
     HR_CUDA(context.device(), copy_async,
             (reinterpret_cast<std::uintptr_t>(move.to.data()), move.from.address, move.bytes, stream),
             "%zu bytes from %#llx to %p", move.bytes, static_cast<unsigned long long>(move.from.address),
             static_cast<void*>(move.to.data()));
-    lane = (lane + 1) % kLanes;
+    lane = (lane + 1) % kCopyStreams;
   }
   return kOk;
 }
@@ -67,14 +67,14 @@ Status PeerWork::move(const mem::Location& near, std::span<const Move> moves) {
   HR_TRY(Context::of(near, &context));
   const Current current(*context);
   HR_TRY(current.status());
-  bool used[kLanes] = {};
+  bool used[kCopyStreams] = {};
   Status status = start(*context, moves, used);
   // Also what was started before a failure must end before anybody goes on.
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < kCopyStreams; ++lane) {
     if (!used[lane]) continue;
     mem::cuda::StreamHandle stream = nullptr;
-    Status recorded = context->lane(lane, &stream);
-    if (recorded.ok()) recorded = tickets_[lane].record(*context, stream);
+    Status recorded = context->copy_stream(lane, &stream);
+    if (recorded.ok()) recorded = work_events_[lane].record(*context, stream);
     if (status.ok()) status = recorded;
   }
   return status;
@@ -92,7 +92,7 @@ Status PeerWork::reduce(const mem::Location& near, const Op& op, const Datatype&
   if (!launched) {
     return fail(Errc::kUnsupportedOperation, "no kernel on CUDA device %d for this reduction", context->device());
   }
-  return tickets_[0].record(*context, context->stream());
+  return work_events_[0].record(*context, context->stream());
 }
 
 bool PeerWork::can_reduce(const mem::Location& near, const Op& op, const Datatype& type) {
@@ -109,7 +109,7 @@ bool PeerWork::can_reduce(const mem::Location& near, const Op& op, const Datatyp
 Status PeerWork::poll(bool* done) {
   Status first = kOk;
   *done = true;
-  for (mem::cuda::Ticket& ticket : tickets_) {
+  for (mem::cuda::WorkEvent& ticket : work_events_) {
     bool ended = true;
     const Status status = ticket.poll("a collective operation", &ended);
     if (first.ok()) first = status;

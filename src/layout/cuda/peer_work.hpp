@@ -13,7 +13,7 @@
 #include "layout/cuda/side.hpp"
 #include "layout/view.hpp"
 #include "mem/cuda/ipc.hpp"
-#include "mem/cuda/ticket.hpp"
+#include "mem/cuda/work_event.hpp"
 
 namespace hr::layout::cuda {
 
@@ -55,10 +55,10 @@ class PeerWork {
 
  private:
   // Copies on different lanes run side by side.
-  static constexpr int kLanes = mem::cuda::Context::kLanes;
-  Status start(mem::cuda::Context& context, std::span<const Move> moves, bool (&used)[kLanes]);
+  static constexpr int kCopyStreams = mem::cuda::Context::kCopyStreams;
+  Status start(mem::cuda::Context& context, std::span<const Move> moves, bool (&used)[kCopyStreams]);
 
-  mem::cuda::Ticket tickets_[kLanes];
+  mem::cuda::WorkEvent work_events_[kCopyStreams];
 };
 
 }  // namespace hr::layout::cuda

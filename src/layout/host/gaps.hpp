@@ -90,7 +90,7 @@ inline void close_steps(std::byte* to, const std::byte* from, Count step, Count 
   const __mmask16 upper = map.upper;
   for (; steps > 0; --steps) {
     if constexpr (kPrefetch) {
-      for (int i = 0; i < kVectors; ++i) ask_for(from + 64 * i + kAhead);
+      for (int i = 0; i < kVectors; ++i) prefetch(from + 64 * i + kAhead);
     }
     const __m512i first = _mm512_loadu_si512(from);
     const __m512i second = _mm512_loadu_si512(from + 64);
@@ -145,7 +145,7 @@ inline void open_steps(std::byte* to, const std::byte* from, Count step, Count s
   for (; steps > 0; --steps) {
     const __m512i dense = _mm512_loadu_si512(from);
     for (int i = 0; i < kVectors; ++i) {
-      if constexpr (kPrefetch) ask_for(to + 64 * i + kAhead);
+      if constexpr (kPrefetch) prefetch(to + 64 * i + kAhead);
       const __mmask16 runs = map.runs[i];
       _mm512_mask_storeu_epi32(to + 64 * i, runs, _mm512_maskz_permutexvar_epi32(runs, scatter[i], dense));
     }

@@ -19,12 +19,12 @@ namespace {
 // Whether loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: those of
 // whole lines need no data, and asking would fetch them (half the speed).
 template <std::size_t N>
-constexpr bool asks_ahead = kWholeLines && N < 32;
+constexpr bool prefetches = kWholeLines && N < 32;
 
 // Exactly N bytes.
 template <std::size_t N>
 struct FixedRun {
-  static constexpr bool kAsks = asks_ahead<N>;
+  static constexpr bool kPrefetches = prefetches<N>;
   explicit FixedRun(std::size_t) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
     copy_bytes<N>(to, from);
@@ -43,7 +43,7 @@ struct LineRun {
 // N to 2N bytes: the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
-  static constexpr bool kAsks = asks_ahead<N>;
+  static constexpr bool kPrefetches = prefetches<N>;
   std::size_t second;
   explicit OverlapRun(std::size_t length) : second(length - N) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -55,7 +55,7 @@ struct OverlapRun {
 // A few vectors, the last one at the end of the run; with kLines all but the first and the last within lines.
 template <bool kLines>
 struct MediumRun {
-  static constexpr bool kAsks = false;
+  static constexpr bool kPrefetches = false;
   std::size_t last;
   explicit MediumRun(std::size_t length) : last(length - kVector) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -74,7 +74,7 @@ struct MediumRun {
 constexpr std::size_t kLongRun = kVector <= 16 ? 129 : kWholeLines ? 768 : 256;
 
 struct LongRun {
-  static constexpr bool kAsks = false;
+  static constexpr bool kPrefetches = false;
   std::size_t length;
   explicit LongRun(std::size_t bytes) : length(bytes) {}
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -183,7 +183,7 @@ template <class Run>
     std::byte* row_to = to + i * plane.to_stride1;
     const std::byte* row_from = from + i * plane.from_stride1;
     for (Count n = plane.n0; n > 0; --n) {
-      ask_for(row_to + ahead);
+      prefetch(row_to + ahead);
       run(row_to, row_from);
       row_to += plane.to_stride0;
       row_from += plane.from_stride0;
@@ -201,7 +201,7 @@ template <class Run>
 void move_plane(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   const Run run(length);
   if (is_transposed(plane)) return copy_tiles(run, to, from, plane);
-  if constexpr (Run::kAsks) {
+  if constexpr (Run::kPrefetches) {
     if (scatters_far(plane)) return scatter_rows(run, to, from, plane);
   }
   copy_rows(run, to, from, plane);
@@ -250,10 +250,10 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
     to += 4 * length;
     offsets += 4;
   };
-  if constexpr (Run::kAsks) {
+  if constexpr (Run::kPrefetches) {
     if (static_cast<Count>(n * length) >= kFar) {  // within the second cache loads need no help
       while (end - offsets >= kRunsAhead + 4) {
-        for (int i = 0; i < 4; ++i) ask_for(origin + offsets[kRunsAhead + i]);
+        for (int i = 0; i < 4; ++i) prefetch(origin + offsets[kRunsAhead + i]);
         four();
       }
     }
@@ -289,10 +289,10 @@ void unpack_list(std::size_t length, std::byte* origin, const std::byte* from, c
     from += 4 * length;
     offsets += 4;
   };
-  if constexpr (Run::kAsks) {
+  if constexpr (Run::kPrefetches) {
     if (static_cast<Count>(n * length) >= kBeyondFirst) {
       while (end - offsets >= kRunsAhead + 4) {
-        for (int i = 0; i < 4; ++i) ask_for(origin + offsets[kRunsAhead + i]);
+        for (int i = 0; i < 4; ++i) prefetch(origin + offsets[kRunsAhead + i]);
         four();
       }
     }

@@ -85,7 +85,7 @@ constexpr std::int64_t kRunsAhead = 32;  // of a list
 
 // A read: the line comes into this core's cache alone, so that the store need not ask again. (PREFETCHW was as good in
 // lists, and a quarter slower than nothing for runs of two lines within the second cache.)
-[[gnu::always_inline]] inline void ask_for(const std::byte* line) { __builtin_prefetch(line); }
+[[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
 // How many runs lie before the first one that begins a line; 0 where none soon does. Vectors stored from there on do
 // not cross lines.

@@ -8,8 +8,8 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "mem/cuda/attendant.hpp"
 #include "mem/cuda/ipc.hpp"
+#include "mem/cuda/resident_copier.hpp"
 
 extern "C" const unsigned char headrace_fatbin[];
 
@@ -45,7 +45,7 @@ ContextHandle current_of_device(int device) {
   return handle;
 }
 
-// How long the cheapest driver call takes that changes what a stream will have to do, in ticks (base/turn.hpp).
+// How long the cheapest driver call takes that changes what a stream will have to do, in ticks (base/driver_epoch.hpp).
 std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
   constexpr int kTries = 16;
   auto least = ~std::uint64_t{0};
@@ -67,7 +67,7 @@ std::uint64_t slot_of(int device) noexcept {
          static_cast<std::uint64_t>(place);
 }
 
-bool takes_turns(int device) noexcept {
+bool device_is_time_sliced(int device) noexcept {
   if (knobs().cuda_time_slicing != CudaTimeSlicingChoice::kAuto) {
     return knobs().cuda_time_slicing == CudaTimeSlicingChoice::kOn;
   }
@@ -107,9 +107,9 @@ Context* Context::retained_primary(int device) noexcept {
   if (driver().context_id == nullptr) return nullptr;
   for (const auto& known : contexts) {
     if (!known->primary_retained_ || known->device_ != device) continue;
-    const std::uint64_t turn = Turn::number();
-    if (known->alive_turn_ != turn && !alive(known->handle_, known->id_)) return nullptr;
-    known->alive_turn_ = turn;
+    const std::uint64_t epoch = DriverEpoch::current();
+    if (known->alive_epoch_ != epoch && !alive(known->handle_, known->id_)) return nullptr;
+    known->alive_epoch_ = epoch;
     return known.get();
   }
   return nullptr;
@@ -123,7 +123,7 @@ bool Context::alive(ContextHandle handle, std::uint64_t id) noexcept {
 Status Context::open(ContextHandle handle, int device, Context** context) {
   const auto known =
       std::find_if(contexts.begin(), contexts.end(), [&](const auto& entry) { return entry->handle_ == handle; });
-  if (known != contexts.end() && (*known)->alive_turn_ == Turn::number()) {
+  if (known != contexts.end() && (*known)->alive_epoch_ == DriverEpoch::current()) {
     *context = known->get();
     return kOk;
   }
@@ -133,7 +133,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
   }
   if (known != contexts.end()) {
     if ((*known)->id_ == id) [[likely]] {
-      (*known)->alive_turn_ = Turn::number();
+      (*known)->alive_epoch_ = DriverEpoch::current();
       *context = known->get();
       return kOk;
     }
@@ -146,7 +146,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
     HR_CUDA(device, stream_create, (&made->stream_, kStreamDefault, kHighestPriority), "in context %p", handle);
     HR_CUDA(device, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle);
     (void)driver().device_get_attribute(&made->multiprocessors_, kDeviceMultiprocessorCount, device);
-    Turn::watch(cheapest_call(made->stream_, made->event_) / 4 * 3);
+    DriverEpoch::track(cheapest_call(made->stream_, made->event_) / 4 * 3);
   }
   *context = made.get();
   contexts.push_back(std::move(made));
@@ -154,7 +154,11 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
 }
 
 Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
-    : handle_(handle), id_(id), device_(device), slot_(slot_of(device)), takes_turns_(takes_turns(device)) {}
+    : handle_(handle),
+      id_(id),
+      device_(device),
+      slot_(slot_of(device)),
+      device_time_sliced_(device_is_time_sliced(device)) {}
 
 Context::~Context() = default;
 
@@ -221,19 +225,19 @@ Status Context::order_after(Context& other, StreamHandle stream) {
   return kOk;
 }
 
-Status Context::lane(int key, StreamHandle* stream) {
-  const std::size_t index = static_cast<std::size_t>(key) % kLanes;
-  if (lanes_.empty()) lanes_.resize(kLanes, nullptr);
-  if (lanes_[index] == nullptr)
-    HR_CUDA(device_, stream_create, (&lanes_[index], kStreamDefault, kHighestPriority), "for copies");
-  *stream = lanes_[index];
+Status Context::copy_stream(int key, StreamHandle* stream) {
+  const std::size_t index = static_cast<std::size_t>(key) % kCopyStreams;
+  if (copy_streams_.empty()) copy_streams_.resize(kCopyStreams, nullptr);
+  if (copy_streams_[index] == nullptr)
+    HR_CUDA(device_, stream_create, (&copy_streams_[index], kStreamDefault, kHighestPriority), "for copies");
+  *stream = copy_streams_[index];
   return kOk;
 }
 
 Result Context::query_default_stream() {
   if (idle()) return kSuccess;
   const Result result = driver().stream_query(legacy_stream());
-  if (result == kSuccess) idle_turn_ = Turn::number();
+  if (result == kSuccess) idle_epoch_ = DriverEpoch::current();
   return result;
 }
 
@@ -290,12 +294,12 @@ std::uint64_t Context::place_of(const Location& location) {
   return 0;
 }
 
-bool Context::meet(const Location& location, std::uint64_t place) {
-  if (place == 0 || !in_turns(place, place_of(location))) return false;
+bool Context::note_peer_device(const Location& location, std::uint64_t place) {
+  if (place == 0 || !share_time_sliced(place, place_of(location))) return false;
   Context* context = nullptr;
   if (!of(location, &context).ok() || context->time_sliced_) return true;
   context->time_sliced_ = true;
-  context->attendant().retire();  // while its kernel waits, nobody else's runs
+  context->resident_copier().disable();  // while its kernel waits, nobody else's runs
   log::write(log::Level::kNote,
              "CUDA device %d is shared with another process, and MPS is not at work: what is not long goes through "
              "pinned memory",
@@ -303,9 +307,9 @@ bool Context::meet(const Location& location, std::uint64_t place) {
   return true;
 }
 
-Attendant& Context::attendant() {
-  if (attendant_ == nullptr) attendant_ = std::make_unique<Attendant>(*this);
-  return *attendant_;
+ResidentCopier& Context::resident_copier() {
+  if (resident_copier_ == nullptr) resident_copier_ = std::make_unique<ResidentCopier>(*this);
+  return *resident_copier_;
 }
 
 Status Context::take_event(EventHandle* event) {
@@ -318,7 +322,7 @@ Status Context::take_event(EventHandle* event) {
   return kOk;
 }
 
-void Context::give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept {
+void Context::return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept {
   if (Context* known = find(context, id); known != nullptr) known->free_events_.push_back(event);
 }
 
@@ -331,12 +335,12 @@ void Context::release() noexcept {
   const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
   if (entered) {
     // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
-    if (attendant_ != nullptr) attendant_->release();
+    if (resident_copier_ != nullptr) resident_copier_->release();
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     for (const std::span<std::byte> memory : free_pinned_) (void)driver().host_free(memory.data());
     if (module_state_ == Module::kLoaded) (void)driver().module_unload(module_);
     for (const EventHandle event : free_events_) (void)driver().event_destroy(event);
-    for (const StreamHandle lane : lanes_) {
+    for (const StreamHandle lane : copy_streams_) {
       if (lane != nullptr) (void)driver().stream_destroy(lane);
     }
     // What a fence still waits for would be written into memory that is gone.

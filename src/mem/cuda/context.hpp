@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/driver_epoch.hpp"
 #include "base/status.hpp"
-#include "base/turn.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem::cuda {
 
-class Attendant;
+class ResidentCopier;
 
 class Context {
  public:
@@ -41,28 +41,28 @@ class Context {
   [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
   // The device as other processes are told of it: its slot, and whether processes run on it in turns (time slicing:
   // they do, unless MPS is at work). Never 0.
-  [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (takes_turns_ ? kTakesTurns : 0); }
+  [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (device_time_sliced_ ? kTimeSlicedBit : 0); }
   // Two processes at these places are on one device and run on it in turns. 0: no device.
-  [[nodiscard]] static bool in_turns(std::uint64_t one, std::uint64_t other) noexcept {
-    return one == other && (one & kTakesTurns) != 0;
+  [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
+    return one == other && (one & kTimeSlicedBit) != 0;
   }
   // The place of the device that holds this memory; 0 for host memory, and where no context can work on it.
   [[nodiscard]] static std::uint64_t place_of(const Location& location);
   // Another process has memory at `place`: whether it runs in turns with this one on the device that holds `location`.
   // From the first such process on time_sliced() holds for the context there: work for the multiprocessors waits until
   // the device has switched to this process, copy engines do not.
-  static bool meet(const Location& location, std::uint64_t place);
+  static bool note_peer_device(const Location& location, std::uint64_t place);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
-  // A blocking stream for copies that need not wait for one another; `key` chooses between kLanes. The context must be
-  // current. Few: streams share the device's queues with the program's.
-  static constexpr int kLanes = 2;
-  Status lane(int key, StreamHandle* stream);
+  // A blocking stream for copies that need not wait for one another; `key` chooses between kCopyStreams. The context
+  // must be current. Few: streams share the device's queues with the program's.
+  static constexpr int kCopyStreams = 2;
+  Status copy_stream(int key, StreamHandle* stream);
 
-  // The default stream was found idle, and nothing can have been put on it since (base/turn.hpp).
-  [[nodiscard]] bool idle() const noexcept { return idle_turn_ == Turn::number(); }
+  // The default stream was found idle, and nothing can have been put on it since (base/driver_epoch.hpp).
+  [[nodiscard]] bool idle() const noexcept { return idle_epoch_ == DriverEpoch::current(); }
   // Asks it, where that is not known. The context must be current.
   [[nodiscard]] Result query_default_stream();
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
@@ -74,11 +74,11 @@ class Context {
   static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
 
   // Of this context, made at first use.
-  [[nodiscard]] Attendant& attendant();
+  [[nodiscard]] ResidentCopier& resident_copier();
 
-  // An event from the context's free list, and back to it (if the context is still there). For Ticket.
+  // An event from the context's free list, and back to it (if the context is still there). For WorkEvent.
   Status take_event(EventHandle* event);
-  static void give_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
+  static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
 
   // A kernel of the embedded image, loaded at first use. nullptr when the library was built without kernels, the
   // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path.
@@ -103,7 +103,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
  private:
-  static constexpr std::uint64_t kTakesTurns = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kTimeSlicedBit = std::uint64_t{1} << 63;
 
   friend class Staging;
   friend class PinnedStaging;
@@ -126,7 +126,7 @@ class Context {
   int device_;
   int multiprocessors_ = 1;
   std::uint64_t slot_;
-  bool takes_turns_;
+  bool device_time_sliced_;
   bool time_sliced_ = false;
   bool primary_retained_ = false;
   StreamHandle stream_ = nullptr;
@@ -135,15 +135,15 @@ class Context {
   ModuleHandle module_ = nullptr;
   std::vector<std::pair<const char*, FunctionHandle>> kernels_;
   std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
-  std::vector<StreamHandle> lanes_;
+  std::vector<StreamHandle> copy_streams_;
   // Fences are numbers that a stream of their own writes into a word of pinned memory, one after the other.
   StreamHandle fence_stream_ = nullptr;
   std::uint32_t* fence_word_ = nullptr;
   std::uint32_t last_fence_ = 0;
   std::uint32_t looks_at_fence_ = 0;
-  std::uint64_t idle_turn_ = 0;
-  std::uint64_t alive_turn_ = 0;  // was there in this turn
-  std::unique_ptr<Attendant> attendant_;
+  std::uint64_t idle_epoch_ = 0;
+  std::uint64_t alive_epoch_ = 0;  // was there in this driver epoch
+  std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;

@@ -1,12 +1,12 @@
 // Fence: the work that the program has put on the legacy default stream before a call, to be looked for.
 //
 // The default stream itself is asked (1.5 us a time, measured on an H200), once for calls that follow each other
-// closely (base/turn.hpp): mostly it is idle, or soon will be. But it also counts as busy while any blocking stream
-// works, the program's other ones and ours, which are none of a message's business. So when it stays busy the fence
-// becomes a number that a blocking stream of ours, which nothing else is given to, writes into host memory. Such a
-// write takes some microseconds, during which the default stream counts as busy again; so it is not what every message
-// does. The knob default_stream=ignore makes every fence a passed one. Owner: the operation that must come after that
-// work. Threads: library lock.
+// closely (base/driver_epoch.hpp): mostly it is idle, or soon will be. But it also counts as busy while any blocking
+// stream works, the program's other ones and ours, which are none of a message's business. So when it stays busy the
+// fence becomes a number that a blocking stream of ours, which nothing else is given to, writes into host memory. Such
+// a write takes some microseconds, during which the default stream counts as busy again; so it is not what every
+// message does. The knob default_stream=ignore makes every fence a passed one. Owner: the operation that must come
+// after that work. Threads: library lock.
 #pragma once
 
 #include "base/status.hpp"

@@ -3,7 +3,7 @@
 // The driver does a short copy of one run from host memory on the multiprocessors' queue. Where processes share a GPU
 // in turns (Context::time_sliced()) such a copy waits until the device has switched to this process. It leaves rows at
 // a distance to a copy engine, whatever their length. So the bytes lie in two rows, and where their number is odd the
-// last one lies by itself (docs/adr/0020-one-gpu-in-turns.md). Owner: nobody; the memory is the caller's. Threads:
+// last one lies by itself (docs/adr/0020-time-sliced-gpu.md). Owner: nobody; the memory is the caller's. Threads:
 // library lock.
 #pragma once
 

@@ -52,12 +52,12 @@ class Network {
   void overtake(int proc, bool overtakes = true) { peers_[proc].overtakes = overtakes; }
   // The next so many sends to it are answered with "again".
   void refuse(int proc, unsigned sends) { peers_[proc].refuses = sends; }
-  // It is gone: what it sent has not arrived and will not, and what is sent to it comes to nothing. After so many
+  // It is gone: what it sent has not arrived and will not, and what is sent to it comes to nothing. After this many
   // rounds the path is reported as failed, all operations on it end with that, and sends to it answer an error.
   void vanish(int proc, unsigned rounds = 0);
   // The next send to it finds that the path has failed, and reports it.
   void fail_at_send(int proc) { peers_[proc].fails = true; }
-  // Gets, puts, updates and flushes are complete after so many rounds; kForEver: not before the test says otherwise.
+  // Gets, puts, updates and flushes are complete after this many rounds; kForEver: not before the test says otherwise.
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
   // Gets and puts without a key: what get() and put() answer in place of doing it.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/past_caches.hpp"
+#include "base/nontemporal_copy.hpp"
 
 namespace hr::transport::shm {
 namespace {
@@ -51,12 +51,12 @@ bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
   // Before there is need to know what the consumer says: in a full ring that is asked again and again.
-  const bool past_caches = bytes >= kLeastPastCaches && reader_is_far();
-  if (shuttles_ != nullptr && own_turn_ && bytes > kInlineBytes) shuttles_->count_turn();
+  const bool nontemporal = bytes >= kMinNontemporalBytes && reader_is_far();
+  if (exchange_buffers_ != nullptr && replied_ && bytes > kInlineBytes) exchange_buffers_->count_reply();
   std::byte* slot = reserve(bytes);
   if (slot == nullptr) return false;
-  if (past_caches) {
-    copy_past_caches(slot, static_cast<const std::byte*>(payload), bytes);
+  if (nontemporal) {
+    copy_nontemporal(slot, static_cast<const std::byte*>(payload), bytes);
   } else if (bytes != 0) {
     std::memcpy(slot, payload, bytes);
   }
@@ -65,7 +65,8 @@ bool Producer::send_long(const Header& header, const void* payload, std::size_t 
 }
 
 std::byte* Producer::reserved() const noexcept {
-  return reserved_.in_shuttle() ? shuttles_->memory(reserved_.shuttle()) : memory_->payload() + reserved_.where;
+  return reserved_.in_exchange_buffer() ? exchange_buffers_->memory(reserved_.exchange_buffer())
+                                        : memory_->payload() + reserved_.where;
 }
 
 void Producer::write_place(Cell& cell) const noexcept {
@@ -77,8 +78,8 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  if (goes_by_shuttle(bytes)) {
-    reserved_ = {0, Place::kShuttle | static_cast<std::uint64_t>(shuttles_->next())};
+  if (goes_by_exchange_buffer(bytes)) {
+    reserved_ = {0, Place::kExchangeBuffer | static_cast<std::uint64_t>(exchange_buffers_->next())};
     return reserved();
   }
   return find_room(bytes, reserved_) ? reserved() : nullptr;
@@ -88,9 +89,9 @@ void Producer::commit(const Header& header) noexcept {
   Cell& cell = memory_->cells[next_cell_ % kCells];
   if (reserved_bytes_ > kInlineBytes) {
     write_place(cell);
-    if (own_turn_) hand_over(reserved(), reserved_bytes_);
-    if (reserved_.in_shuttle()) {
-      shuttles_->leave();
+    if (replied_) demote(reserved(), reserved_bytes_);
+    if (reserved_.in_exchange_buffer()) {
+      exchange_buffers_->pop();
     } else {
       next_byte_ = reserved_.at + round_up(reserved_bytes_, kCacheLine);
       lap_start_ = reserved_.at - reserved_.where;
@@ -105,8 +106,8 @@ void Consumer::take_long(int from, const Handlers& handlers) {
   Place place;
   std::memcpy(&place, cell.data, sizeof place);
   handlers[kind_of(cell.header)](from, cell.header, payload_at(place), bytes);
-  if (place.in_shuttle()) {
-    shuttles_->arrive(place.shuttle());
+  if (place.in_exchange_buffer()) {
+    exchange_buffers_->push(place.exchange_buffer());
   } else {
     memory_->bytes_consumed.store(place.at + round_up(bytes, kCacheLine), std::memory_order_release);
   }

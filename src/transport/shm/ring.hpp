@@ -2,16 +2,16 @@
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
 // cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes
-// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in a shuttle, where one
-// is at hand (shuttles.hpp); its cell says where (Place). A cell is ready when its sequence equals the lap of its
-// index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in an exchange buffer,
+// where one is at hand (exchange_buffers.hpp); its cell says where (Place). A cell is ready when its sequence equals
+// the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
 // The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
 // says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
 //
 // Where the two processes speak in turns, the next cell's line is asked for when it is this side's turn, and the
-// payload handed over with the message (base/cache_lines.hpp). Where the reader is so far away that a line passes
-// sooner through memory than twice between the two cores, long payloads are written past the caches
+// payload handed over with the message (base/cache_hints.hpp). Where the reader is so far away that a line passes
+// sooner through memory than twice between the two cores, long payloads are written with non-temporal stores
 // (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
@@ -26,10 +26,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/cache_lines.hpp"
+#include "base/cache_hints.hpp"
 #include "base/reader_distance.hpp"
 #include "base/short_copy.hpp"
-#include "transport/shm/shuttles.hpp"
+#include "transport/shm/exchange_buffers.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::transport::shm {
@@ -37,8 +37,8 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-// To a reader that is far away, past the caches; shorter payloads gain nothing.
-inline constexpr std::size_t kLeastPastCaches = 512;
+// To a reader that is far away, with non-temporal stores; shorter payloads gain nothing.
+inline constexpr std::size_t kMinNontemporalBytes = 512;
 
 struct alignas(2 * kCacheLine) Cell {
   std::atomic<std::uint32_t> sequence;  // the lap, once the message is whole
@@ -56,12 +56,12 @@ constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
 
 // In the data of a cell whose payload does not lie in it.
 struct Place {
-  static constexpr std::uint64_t kShuttle = std::uint64_t{1} << 63;
-  std::uint64_t at;     // bytes of the byte ring used up before it, ever; unused for a shuttle
-  std::uint64_t where;  // in the byte ring; or the number of a shuttle, with that bit
+  static constexpr std::uint64_t kExchangeBuffer = std::uint64_t{1} << 63;
+  std::uint64_t at;     // bytes of the byte ring used up before it, ever; unused for an exchange buffer
+  std::uint64_t where;  // in the byte ring; or the number of an exchange buffer, with that bit
 
-  [[nodiscard]] bool in_shuttle() const noexcept { return (where & kShuttle) != 0; }
-  [[nodiscard]] int shuttle() const noexcept { return static_cast<int>(where & ~kShuttle); }
+  [[nodiscard]] bool in_exchange_buffer() const noexcept { return (where & kExchangeBuffer) != 0; }
+  [[nodiscard]] int exchange_buffer() const noexcept { return static_cast<int>(where & ~kExchangeBuffer); }
 };
 
 struct RingMemory {
@@ -83,9 +83,10 @@ constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept { return static_cast
 class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
-  // With memory behind the first `usable` bytes of the byte ring, and perhaps with shuttles.
-  Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable, Shuttles* shuttles = nullptr) noexcept
-      : memory_(memory), shuttles_(shuttles), payload_bytes_(payload_bytes), usable_(usable) {}
+  // With memory behind the first `usable` bytes of the byte ring, and perhaps with exchange buffers.
+  Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable,
+           ExchangeBuffers* exchange_buffers = nullptr) noexcept
+      : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
 
   // False: no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
@@ -106,22 +107,24 @@ class Producer {
   }
   // In a row of messages: asks for the line of a cell that one of the next will be written to. The consumer has it, and
   // the stores of these messages, and all others behind them, would wait for one such line after the other.
-  void claim_ahead() noexcept { take_back(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine); }
+  void prefetch_next_cells() noexcept {
+    prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
+  }
   // Where to write a payload of `bytes`; nullptr: no room. commit() publishes it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
   // A message came from the process that reads this ring: it may wait for the next one here.
-  void take_turn() noexcept {
-    if (own_turn_) return;
-    own_turn_ = true;
-    take_back(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
+  void note_reply() noexcept {
+    if (replied_) return;
+    replied_ = true;
+    prefetch_for_write(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
   }
 
-  // There should be another shuttle before the next payload of that length goes.
-  [[nodiscard]] bool wants_shuttle(std::size_t bytes) const noexcept {
-    return bytes > kInlineBytes && bytes <= kShuttleBytes && shuttles_ != nullptr && shuttles_->wants_one() &&
-           !reader_.is_far();
+  // There should be another exchange buffer before the next payload of that length goes.
+  [[nodiscard]] bool wants_exchange_buffer(std::size_t bytes) const noexcept {
+    return bytes > kInlineBytes && bytes <= kExchangeBufferBytes && exchange_buffers_ != nullptr &&
+           exchange_buffers_->should_create() && !reader_.is_far();
   }
   // How many bytes of the byte ring need memory before the last message refused can go; 0: it was something else.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
@@ -152,14 +155,14 @@ class Producer {
     cell.header = header;
     cell.sequence.store(lap_of(at), std::memory_order_release);
     next_cell_ = at + 1;
-    own_turn_ = false;
+    replied_ = false;
     last_bytes_ = static_cast<std::uint32_t>(bytes);
   }
   // What the consumer says: both words, since they share a line, so that its next load finds a line that has changed.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
-  [[nodiscard]] bool goes_by_shuttle(std::size_t bytes) const noexcept {
-    return shuttles_ != nullptr && shuttles_->hold(bytes) && !reader_.is_far();
+  [[nodiscard]] bool goes_by_exchange_buffer(std::size_t bytes) const noexcept {
+    return exchange_buffers_ != nullptr && exchange_buffers_->has_for(bytes) && !reader_.is_far();
   }
   [[nodiscard]] std::byte* reserved() const noexcept;
   // Into the cell of the last reservation.
@@ -175,12 +178,12 @@ class Producer {
   bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
-  Shuttles* shuttles_;  // null: none
+  ExchangeBuffers* exchange_buffers_;  // null: none
   std::size_t payload_bytes_;
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
-  bool own_turn_ = false;         // something came from the reader since the last message
+  bool replied_ = false;          // something came from the reader since the last message
   std::uint32_t last_bytes_ = 0;  // of the last message
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
@@ -195,8 +198,8 @@ class Producer {
 class Consumer {
  public:
   Consumer() noexcept = default;
-  explicit Consumer(RingMemory* memory, Shuttles* shuttles = nullptr) noexcept
-      : memory_(memory), shuttles_(shuttles), cell_(&memory->cells[0]) {}
+  explicit Consumer(RingMemory* memory, ExchangeBuffers* exchange_buffers = nullptr) noexcept
+      : memory_(memory), exchange_buffers_(exchange_buffers), cell_(&memory->cells[0]) {}
 
   [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
   // Hands the ready message to the handler of its kind and frees its space.
@@ -220,11 +223,12 @@ class Consumer {
   void take_long(int from, const Handlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {
-    return place.in_shuttle() ? shuttles_->memory(place.shuttle()) : memory_->payload() + place.where;
+    return place.in_exchange_buffer() ? exchange_buffers_->memory(place.exchange_buffer())
+                                      : memory_->payload() + place.where;
   }
 
   RingMemory* memory_ = nullptr;
-  Shuttles* shuttles_ = nullptr;
+  ExchangeBuffers* exchange_buffers_ = nullptr;
   Cell* cell_ = nullptr;
   std::uint32_t lap_ = 1;
   std::uint64_t next_cell_ = 0;

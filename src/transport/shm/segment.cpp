@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/cache_lines.hpp"
+#include "base/cache_hints.hpp"
 #include "base/clock.hpp"
 
 namespace hr::transport::shm {
@@ -77,8 +77,9 @@ Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
   return file_.reserve(ring_offset(receiver, sender), ring_footprint(payload_bytes));
 }
 
-Status Segment::reserve_shuttle(int one, int other, int index) {
-  return file_.reserve(shuttle_offset(one, other) + static_cast<std::size_t>(index) * kShuttleBytes, kShuttleBytes);
+Status Segment::reserve_exchange_buffer(int one, int other, int index) {
+  return file_.reserve(exchange_buffer_offset(one, other) + static_cast<std::size_t>(index) * kExchangeBufferBytes,
+                       kExchangeBufferBytes);
 }
 
 Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
@@ -108,15 +109,16 @@ std::span<std::byte> Segment::staging(int process) const noexcept {
 }
 
 // Behind the rings: those of process 1 and 0, of 2 and 0, 2 and 1, and so on.
-std::size_t Segment::shuttle_offset(int one, int other) const noexcept {
+std::size_t Segment::exchange_buffer_offset(int one, int other) const noexcept {
   const auto higher = static_cast<std::size_t>(std::max(one, other));
   const std::size_t index = higher * (higher - 1) / 2 + static_cast<std::size_t>(std::min(one, other));
-  return ring_offset(sizes_.processes, 0) + index * static_cast<std::size_t>(sizes_.shuttles) * kShuttleBytes;
+  return ring_offset(sizes_.processes, 0) +
+         index * static_cast<std::size_t>(sizes_.exchange_buffers) * kExchangeBufferBytes;
 }
 
-// Behind the shuttles.
+// Behind the exchange buffers.
 std::size_t Segment::staging_offset(int process) const noexcept {
-  return shuttle_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
+  return exchange_buffer_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
 }
 
 }  // namespace hr::transport::shm

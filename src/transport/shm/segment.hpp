@@ -1,5 +1,5 @@
 // Segment: the one shared-memory file of a job on a node, holding a doorbell, shared words and a staging area a
-// process, a ring an ordered pair and shuttles a pair.
+// process, a ring an ordered pair and exchange buffers a pair.
 //
 // The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
@@ -24,7 +24,7 @@ class Segment {
     int processes = 0;              // on the node
     std::size_t payload_bytes = 0;  // of each ring
     std::size_t staging_bytes = 0;  // of each process's staging area
-    int shuttles = 0;               // of each pair
+    int exchange_buffers = 0;       // of each pair
   };
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
@@ -37,16 +37,16 @@ class Segment {
 
   // Makes sure that the first bytes of the ring's payload, and what comes before them, the area has memory.
   Status reserve(int receiver, int sender, std::size_t payload_bytes);
-  // The same of a shuttle of two processes.
-  Status reserve_shuttle(int one, int other, int index);
+  // The same of an exchange buffer of two processes.
+  Status reserve_exchange_buffer(int one, int other, int index);
   Status reserve_staging(int process);
 
   [[nodiscard]] Doorbell* doorbell(int process) const noexcept;
   [[nodiscard]] std::span<SharedWord> words(int process) const noexcept;
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
-  // Where the shuttles of two processes lie, one behind the other.
-  [[nodiscard]] std::byte* shuttles(int one, int other) const noexcept {
-    return file_.data() + shuttle_offset(one, other);
+  // Where the exchange buffers of two processes lie, one behind the other.
+  [[nodiscard]] std::byte* exchange_buffers(int one, int other) const noexcept {
+    return file_.data() + exchange_buffer_offset(one, other);
   }
   [[nodiscard]] std::span<std::byte> staging(int process) const noexcept;
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return sizes_.payload_bytes; }
@@ -56,7 +56,7 @@ class Segment {
   void count_attached();
   [[nodiscard]] bool all_attached() const noexcept;
   [[nodiscard]] std::size_t ring_offset(int receiver, int sender) const noexcept;
-  [[nodiscard]] std::size_t shuttle_offset(int one, int other) const noexcept;
+  [[nodiscard]] std::size_t exchange_buffer_offset(int one, int other) const noexcept;
   [[nodiscard]] std::size_t staging_offset(int process) const noexcept;
 
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};

@@ -51,8 +51,8 @@ std::size_t ring_bytes_for(int processes) {
 }
 
 // Of each pair. Where many processes share the node, one, for messages of a few KiB.
-int shuttles_for(int processes) {
-  const int wanted = static_cast<int>(knobs().shm_shuttles);
+int exchange_buffers_for(int processes) {
+  const int wanted = static_cast<int>(knobs().shm_exchange_buffers);
   return processes <= 16 ? wanted : std::min(wanted, 1);
 }
 
@@ -96,7 +96,7 @@ class Shm final : public Transport {
     if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
     // A lone message must not pay for those that do not follow it.
-    if (++sent_in_a_row_ > kLone) to.producer.claim_ahead();
+    if (++sent_in_a_row_ > kLone) to.producer.prefetch_next_cells();
     notify(*to.bell);
     return kOk;
   }
@@ -148,7 +148,7 @@ class Shm final : public Transport {
   }
   [[gnu::noinline]] Status send_long(int peer, const Header& header, const void* payload, std::size_t bytes);
   Status make_room(int peer, std::size_t bytes);
-  void make_shuttle(int peer);
+  void make_exchange_buffer(int peer);
   void accept_connections();
   // A peer that has connected to this process.
   struct Incoming {
@@ -178,10 +178,10 @@ class Shm final : public Transport {
   bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
-  std::vector<int> ranks_;          // rank by index on the node
-  std::vector<int> local_of_;       // index on the node by rank, -1 elsewhere
-  std::vector<Outgoing> outgoing_;  // by index on the node
-  std::vector<Shuttles> shuttles_;  // likewise
+  std::vector<int> ranks_;                         // rank by index on the node
+  std::vector<int> local_of_;                      // index on the node by rank, -1 elsewhere
+  std::vector<Outgoing> outgoing_;                 // by index on the node
+  std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
   std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
 };
@@ -189,7 +189,7 @@ class Shm final : public Transport {
 void Shm::create(const Job& job) {
   const int count = processes();
   path_ = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
-  sizes_ = {count, ring_bytes_for(count), staging_bytes(), shuttles_for(count)};
+  sizes_ = {count, ring_bytes_for(count), staging_bytes(), exchange_buffers_for(count)};
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -231,8 +231,9 @@ Status Shm::open() {
   outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
   for (int peer = 0; peer < count; ++peer) {
-    if (peer == own_) shuttles_.emplace_back();
-    if (peer != own_) shuttles_.emplace_back(segment_.shuttles(own_, peer), sizes_.shuttles, own_ < peer);
+    if (peer == own_) exchange_buffers_.emplace_back();
+    if (peer != own_)
+      exchange_buffers_.emplace_back(segment_.exchange_buffers(own_, peer), sizes_.exchange_buffers, own_ < peer);
   }
   for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
     if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
@@ -255,7 +256,7 @@ Status Shm::connect(int proc) {
   if (to.bell != nullptr) return kOk;
   HR_TRY(reserve(peer));
   to.producer = Producer(segment_.ring(peer, own_), segment_.payload_bytes(), first_bytes_,
-                         &shuttles_[static_cast<std::size_t>(peer)]);
+                         &exchange_buffers_[static_cast<std::size_t>(peer)]);
   to.bell = segment_.doorbell(peer);
   to.bell->announce(own_);
   return kOk;
@@ -264,8 +265,8 @@ Status Shm::connect(int proc) {
 // Any message.
 Status Shm::send_long(int peer, const Header& header, const void* payload, std::size_t bytes) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
-  if (to.producer.wants_shuttle(bytes)) [[unlikely]]
-    make_shuttle(peer);
+  if (to.producer.wants_exchange_buffer(bytes)) [[unlikely]]
+    make_exchange_buffer(peer);
   if (!to.producer.send(header, payload, bytes)) {
     HR_TRY(make_room(peer, bytes));
     if (!to.producer.send(header, payload, bytes)) return Status::again();
@@ -291,11 +292,11 @@ Status Shm::make_room(int peer, std::size_t bytes) {
   return kOk;
 }
 
-void Shm::make_shuttle(int peer) {
-  Shuttles& shuttles = shuttles_[static_cast<std::size_t>(peer)];
-  if (segment_.reserve_shuttle(own_, peer, shuttles.made()).ok()) return shuttles.make();
+void Shm::make_exchange_buffer(int peer) {
+  ExchangeBuffers& exchange_buffers = exchange_buffers_[static_cast<std::size_t>(peer)];
+  if (segment_.reserve_exchange_buffer(own_, peer, exchange_buffers.made()).ok()) return exchange_buffers.make();
   static_cast<void>(take_detail());  // the ring does as well
-  shuttles.make_no_more();
+  exchange_buffers.stop_creating();
 }
 
 void Shm::accept_connections() {
@@ -306,8 +307,8 @@ void Shm::accept_connections() {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
       if (incoming_of_[sender] >= 0) continue;
       incoming_of_[sender] = static_cast<int>(incoming_.size());
-      incoming_.push_back({Consumer(segment_.ring(own_, static_cast<int>(sender)), &shuttles_[sender]), ranks_[sender],
-                           static_cast<int>(sender)});
+      incoming_.push_back({Consumer(segment_.ring(own_, static_cast<int>(sender)), &exchange_buffers_[sender]),
+                           ranks_[sender], static_cast<int>(sender)});
     }
   }
 }
@@ -320,7 +321,7 @@ inline bool Shm::drain(Incoming& from) {
   // Before it is connected a producer has no ring.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
-    back.producer.take_turn();
+    back.producer.note_reply();
   return true;
 }
 

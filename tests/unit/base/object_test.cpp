@@ -46,14 +46,14 @@ TEST(Arena, ReusesSlots) {
   release(second);
 }
 
-TEST(Arena, LaysAsideAndTakesUpAgain) {
-  ASSERT_EQ(arena().take_up(), nullptr);
+TEST(Arena, RecyclesAndReuses) {
+  ASSERT_EQ(arena().reuse(), nullptr);
   Thing* one = arena().create(1);
   Thing* two = arena().create(2);
   destroyed = 0;
   for (Thing* thing : {one, two}) {
     ASSERT_TRUE(thing->drop());
-    arena().lay_aside(thing);
+    arena().recycle(thing);
     EXPECT_FALSE(owns(thing)) << "laid aside, it is no live object";
   }
   EXPECT_EQ(arena().live(), 0u);
@@ -61,7 +61,7 @@ TEST(Arena, LaysAsideAndTakesUpAgain) {
   EXPECT_NE(three, one);
   EXPECT_NE(three, two);
   for (Thing* expected : {two, one}) {
-    Thing* again = arena().take_up();
+    Thing* again = arena().reuse();
     ASSERT_EQ(again, expected);
     EXPECT_TRUE(owns(again));
     EXPECT_EQ(again->handle(), again);
@@ -69,7 +69,7 @@ TEST(Arena, LaysAsideAndTakesUpAgain) {
   }
   EXPECT_EQ(one->value, 1);
   EXPECT_EQ(two->value, 2);
-  EXPECT_EQ(arena().take_up(), nullptr);
+  EXPECT_EQ(arena().reuse(), nullptr);
   EXPECT_EQ(arena().live(), 3u);
   EXPECT_EQ(destroyed, 0);
   for (Thing* thing : {one, two, three}) release(thing);

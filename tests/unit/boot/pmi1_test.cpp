@@ -134,7 +134,7 @@ TEST(Pmi1, OfALauncherThatSaysLittleProcessZeroTellsTheRest) {
   EXPECT_EQ(identity().size, 1) << "afterwards this is a process alone";
 }
 
-TEST(Pmi1, ARefusalIsToldWithTheLauncherWords) {
+TEST(Pmi1, ARefusalQuotesTheLauncher) {
   auto answers = friendly();
   answers["init"] = "cmd=response_to_init rc=-1";
   ScriptedLauncher launcher(answers);

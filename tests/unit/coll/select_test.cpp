@@ -169,15 +169,15 @@ TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
 }
 
 TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
-  using Crowded = SelectionRow::Crowded;
+  using Oversubscribed = SelectionRow::Oversubscribed;
   const SelectionRow rows[] = {
-      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", Crowded::kYes},
-      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "linear", Crowded::kNo},
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", Oversubscribed::kYes},
+      {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "linear", Oversubscribed::kNo},
   };
   ASSERT_TRUE(use_rows(rows).ok());
   Query made = query(Operation::kAllreduce, 64, 8);
   EXPECT_EQ(chosen(made), "linear");
-  made.crowded = true;
+  made.oversubscribed = true;
   EXPECT_EQ(chosen(made), "ring");
 }
 
@@ -187,8 +187,8 @@ TEST_F(SelectTest, LongVectors) {
   made.element = 4;
   made.sharing = Sharing::kSlots;
   made.slot = 131072;
-  for (const bool crowded : {false, true}) {
-    made.crowded = crowded;
+  for (const bool oversubscribed : {false, true}) {
+    made.oversubscribed = oversubscribed;
     for (const Operation operation :
          {Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock, Operation::kReduce}) {
       made.operation = operation;
@@ -197,7 +197,7 @@ TEST_F(SelectTest, LongVectors) {
   }
   made.bytes = 131072;
   EXPECT_EQ(chosen(made), "slots");
-  made.crowded = false;
+  made.oversubscribed = false;
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
@@ -229,7 +229,7 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   made.commutative = false;  // the ways through slots do not apply
   EXPECT_EQ(of(Operation::kAllreduce, 16, 4096), "cells");
   EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells_binomial");
-  made.commutative = made.crowded = true;
+  made.commutative = made.oversubscribed = true;
   EXPECT_EQ(of(Operation::kAllreduce, 32, 4096), "cells_root");
   EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells");
 }

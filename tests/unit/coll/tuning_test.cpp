@@ -48,13 +48,13 @@ TEST(TuningFileTest, RowsAreTakenAsTheyStand) {
   EXPECT_EQ(rows[0].max_bytes, 1024u);
   EXPECT_EQ(rows[0].max_ranks, 2);
   EXPECT_EQ(rows[0].memory, SelectionRow::Memory::kHost);
-  EXPECT_EQ(rows[0].crowded, SelectionRow::Crowded::kNo);
+  EXPECT_EQ(rows[0].oversubscribed, SelectionRow::Oversubscribed::kNo);
   EXPECT_EQ(rows[0].algorithm, "ring");
   EXPECT_EQ(rows[1].operation, Operation::kBcast);
   EXPECT_EQ(rows[1].max_bytes, std::numeric_limits<std::size_t>::max());
   EXPECT_EQ(rows[1].max_ranks, std::numeric_limits<int>::max());
   EXPECT_EQ(rows[1].memory, SelectionRow::Memory::kAny);
-  EXPECT_EQ(rows[1].crowded, SelectionRow::Crowded::kAny);
+  EXPECT_EQ(rows[1].oversubscribed, SelectionRow::Oversubscribed::kAny);
   EXPECT_EQ(rows[1].algorithm, "default");
 }
 
@@ -67,9 +67,9 @@ TEST(TuningFileTest, OversubscribedHasTwoNames) {
           {"operation": "bcast", "algorithm": "linear"}])";
   ASSERT_TRUE(parse(file_with(text), kMachine, &rows).ok()) << take_detail();
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].crowded, SelectionRow::Crowded::kYes);
-  EXPECT_EQ(rows[1].crowded, SelectionRow::Crowded::kYes);
-  EXPECT_EQ(rows[2].crowded, SelectionRow::Crowded::kAny);
+  EXPECT_EQ(rows[0].oversubscribed, SelectionRow::Oversubscribed::kYes);
+  EXPECT_EQ(rows[1].oversubscribed, SelectionRow::Oversubscribed::kYes);
+  EXPECT_EQ(rows[2].oversubscribed, SelectionRow::Oversubscribed::kAny);
 }
 
 TEST(TuningFileTest, NoRowsAreGoodToo) {
@@ -174,8 +174,9 @@ TEST(TuningFileTest, DamagedFilesAreTakenOrRefused) {
 TEST(TuningRowsTest, TheyComeBackAsTheyWere) {
   std::vector<SelectionRow> rows;
   for (const SelectionRow& row : default_rows()) rows.push_back(row);
-  rows.push_back({Operation::kBarrier, 0, 1, SelectionRow::Memory::kDevice, kBuiltIn, SelectionRow::Crowded::kYes});
-  rows.push_back({Operation::kBcast, 77, 5, SelectionRow::Memory::kHost, "linear", SelectionRow::Crowded::kNo});
+  rows.push_back(
+      {Operation::kBarrier, 0, 1, SelectionRow::Memory::kDevice, kBuiltIn, SelectionRow::Oversubscribed::kYes});
+  rows.push_back({Operation::kBcast, 77, 5, SelectionRow::Memory::kHost, "linear", SelectionRow::Oversubscribed::kNo});
   const std::string text = encode(rows);
   EXPECT_EQ(text.find_first_of(" =;\n"), std::string::npos) << "the launcher's protocol would cut it";
   std::vector<SelectionRow> back(3);
@@ -186,7 +187,7 @@ TEST(TuningRowsTest, TheyComeBackAsTheyWere) {
     EXPECT_EQ(back[i].max_bytes, rows[i].max_bytes);
     EXPECT_EQ(back[i].max_ranks, rows[i].max_ranks);
     EXPECT_EQ(back[i].memory, rows[i].memory);
-    EXPECT_EQ(back[i].crowded, rows[i].crowded);
+    EXPECT_EQ(back[i].oversubscribed, rows[i].oversubscribed);
     EXPECT_EQ(back[i].algorithm, rows[i].algorithm);
   }
 }

@@ -39,7 +39,7 @@ TEST(InfoTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(info->erase("unknown"), Status(Errc::kInfoNokey));
 }
 
-TEST(InfoTest, TheEnvironmentTellsHowTheProcessWasStarted) {
+TEST(InfoTest, TheEnvironmentSaysHowTheProcessWasStarted) {
   EXPECT_EQ(info_env().handle(), reinterpret_cast<void*>(abi::kInfoEnv));
   ASSERT_NE(info_env().get("command"), nullptr);
   EXPECT_NE(info_env().get("command")->find("unit_comm"), std::string::npos);

@@ -97,7 +97,7 @@ TEST_F(Chunks, EachHasAnIdOfItsOwnEachTimeItIsMapped) {
 }
 
 // One pair of answers is about the chunk, whatever the other one is about.
-TEST_F(Chunks, QueriesTellTheirBounds) {
+TEST_F(Chunks, QueriesReportTheirBounds) {
   const Segment segment = Segment::full(4);
   for (std::size_t i = 0; i < 4; ++i) {
     unsigned char* const chunk = segment.data() + i * bytes();

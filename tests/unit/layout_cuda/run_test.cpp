@@ -53,12 +53,12 @@ int looked_at = 0;
 
 // A check that looks at every buffer sees those, too.
 TEST_F(HostRun, NotWhereEveryBufferIsLookedAt) {
-  view_watcher = [](const View&) { ++looked_at; };
+  view_checker = [](const View&) { ++looked_at; };
   EXPECT_FALSE(runs(own_data, 64));
   View view;
   EXPECT_TRUE(make_view(own_data, 64, *predefined_type(abi::kByte), &view).ok());
   EXPECT_EQ(looked_at, 1);
-  view_watcher = nullptr;
+  view_checker = nullptr;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "main.hpp"
 
-#include "base/turn.hpp"
+#include "base/driver_epoch.hpp"
 
 int main(int argc, char** argv) {
-  hr::Turn::share();  // the tests are in a layer's functions all the time, not in calls of the library
+  hr::DriverEpoch::set_multithreaded();  // the tests are in a layer's functions all the time, not in calls of the
+                                         // library
   return hr::test::run_gpu_tests(argc, argv);
 }

@@ -36,7 +36,7 @@ TEST(WithoutCuda, EverythingIsHost) {
   shutdown();
 }
 
-TEST(WithoutCuda, AvailabilityIsTold) {
+TEST(WithoutCuda, AvailabilityIsReported) {
   if (expected().empty()) GTEST_SKIP() << "runs in processes of its own";
   EXPECT_EQ(cuda_available(), expected() == "before_init");
 }

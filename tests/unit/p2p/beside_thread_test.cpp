@@ -196,7 +196,7 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
     {
       const LibraryGuard guard;
       begin_polled_wait();
-      poll_briefly();
+      poll_for_probe();
       end_polled_wait();
     }
     ASSERT_TRUE(await([&] { return transport.sleeps > trial + 1; })) << "nobody woke it";
@@ -237,7 +237,7 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
 // first one that sleeps.
 TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   engine()->oversubscribed = true;  // it soon sleeps
-  set_pace();
+  set_spin_limits();
   constexpr int kSleeps = 10;
   int round = 1;
   bool missed = false;
@@ -273,7 +273,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   EXPECT_TRUE(missed || transport.sleeps == kSleeps);
   transport.on_look = nullptr;
   engine()->oversubscribed = false;
-  set_pace();
+  set_spin_limits();
 }
 
 // What is left of a long copy, say, rings no doorbell.
@@ -297,14 +297,14 @@ TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
 TEST_F(BesideThread, ManyCallsInARowThatFindNoRoundMakeDoWithoutTheThread) {
   static_cast<void>(progress_thread::take_round());
   int calls = 0;
-  while (!progress_thread::gets_no_turn() && calls < 1000000) {
+  while (!progress_thread::starved() && calls < 1000000) {
     EXPECT_FALSE(progress_thread::take_round());
     ++calls;
   }
   EXPECT_GT(calls, 100);
   EXPECT_LT(calls, 1000000);
   ASSERT_TRUE(progress_thread::start().ok());
-  EXPECT_TRUE(await([] { return static_cast<void>(progress_thread::take_round()), !progress_thread::gets_no_turn(); }));
+  EXPECT_TRUE(await([] { return static_cast<void>(progress_thread::take_round()), !progress_thread::starved(); }));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ void expect_each_once(const std::vector<unsigned char>& front, const std::vector
   }
 }
 
-TEST(Claims, InTurnsAtRandom) {
+TEST(Claims, InterleavedAtRandom) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);

@@ -32,17 +32,17 @@ TEST(PlaceRanks, NoneBindsNobody) { EXPECT_EQ(place_ranks(kFour, 2, Binding::kNo
 const std::vector<CpuSet> kSockets = {{0, 1, 4, 5}, {2, 3, 6, 7}};
 
 TEST(InTurns, PartsAreTakenRoundAndRound) {
-  EXPECT_EQ(in_turns(kFour, kSockets, 1), (Placement{{0, 4}, {2, 6}, {1, 5}, {3, 7}}));
-  EXPECT_EQ(in_turns(kFour, kSockets, 2), kFour);
-  EXPECT_EQ(in_turns(kFour, kFour, 1), kFour);
+  EXPECT_EQ(round_robin(kFour, kSockets, 1), (Placement{{0, 4}, {2, 6}, {1, 5}, {3, 7}}));
+  EXPECT_EQ(round_robin(kFour, kSockets, 2), kFour);
+  EXPECT_EQ(round_robin(kFour, kFour, 1), kFour);
   const Placement threads = {{0}, {4}, {1}, {5}, {2}, {6}, {3}, {7}};
-  EXPECT_EQ(in_turns(threads, kFour, 1), (Placement{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
+  EXPECT_EQ(round_robin(threads, kFour, 1), (Placement{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
 }
 
 TEST(InTurns, UnevenPartsLoseNoPlace) {
   const Placement uneven = {{0, 4}, {1, 2, 3, 5, 6, 7}};
-  EXPECT_EQ(in_turns(kFour, uneven, 1), (Placement{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
-  EXPECT_EQ(in_turns(kFour, {}, 1), Placement());
+  EXPECT_EQ(round_robin(kFour, uneven, 1), (Placement{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(round_robin(kFour, {}, 1), Placement());
 }
 
 TEST(Widened, EachPlaceBecomesThePartThatHoldsIt) {
@@ -64,9 +64,10 @@ TEST(Allowed, LevelsHoldOneAnother) {
 
 TEST(PlaceHere, BindsToWhatIsNamed) {
   const auto sockets = allowed(Level::kSocket);
-  for (const bool by_turns : {false, true}) {
-    const Placing placing{
-        .binding = by_turns ? Binding::kShare : Binding::kSocket, .by_turns = by_turns, .turns = Level::kSocket};
+  for (const bool is_round_robin : {false, true}) {
+    const Placing placing{.binding = is_round_robin ? Binding::kShare : Binding::kSocket,
+                          .is_round_robin = is_round_robin,
+                          .round_robin_level = Level::kSocket};
     for (const CpuSet& cpus : place_here(placing, 3)) {
       EXPECT_NE(std::find(sockets.begin(), sockets.end(), cpus), sockets.end());
     }

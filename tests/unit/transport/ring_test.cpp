@@ -203,12 +203,12 @@ TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
   EXPECT_EQ(lap_of(kLast), 1U);
 }
 
-// Of the knob shm_past_caches.
+// Of the knob shm_nontemporal_stores.
 struct RingWays : RingFixture, testing::WithParamInterface<const char*> {
-  RingWays() { EXPECT_TRUE(set_knob("shm_past_caches", GetParam())); }
-  ~RingWays() override { EXPECT_TRUE(set_knob("shm_past_caches", "auto")); }
+  RingWays() { EXPECT_TRUE(set_knob("shm_nontemporal_stores", GetParam())); }
+  ~RingWays() override { EXPECT_TRUE(set_knob("shm_nontemporal_stores", "auto")); }
 };
-INSTANTIATE_TEST_SUITE_P(PastCaches, RingWays, testing::Values("auto", "on", "off"),
+INSTANTIATE_TEST_SUITE_P(NontemporalCopy, RingWays, testing::Values("auto", "on", "off"),
                          [](const auto& way) { return std::string(way.param); });
 
 TEST_P(RingWays, RandomMessagesArriveInOrderAndWhole) {
@@ -225,7 +225,7 @@ TEST_P(RingWays, RandomMessagesArriveInOrderAndWhole) {
     for (std::uint64_t i = 0; i < kMessages; ++i) {
       const auto payload = make_payload(i, size_of[i]);
       const Header header{{i, ~i, size_of[i]}};
-      if (i % 5 < 2) producer.take_turn();
+      if (i % 5 < 2) producer.note_reply();
       if (i % 3 == 0) {
         std::byte* slot = nullptr;
         while ((slot = producer.reserve(payload.size())) == nullptr) std::this_thread::yield();

@@ -1,0 +1,307 @@
+#include "option_table.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "base/knobs.hpp"
+#include "hosts.hpp"
+#include "values.hpp"
+
+namespace hr::launcher {
+namespace {
+
+Status ranks(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of ranks", &parsed.ranks);
+}
+
+Status ranks_per_host(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of ranks on a host", &parsed.per_host);
+}
+
+// One host takes all ranks of a job that was meant for several; asking for several hosts is another matter.
+Status number_of_hosts(ParseState&, const ParsedOption& given) {
+  int hosts = 0;
+  HR_TRY(read_count(given, "the number of hosts", &hosts));
+  if (hosts == 1) return kOk;
+  return fail(Errc::kOther, "%s: this version of Headrace starts ranks on one host only", given.text().c_str());
+}
+
+Status as_hosts(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of hosts", &parsed.options.hosts);
+}
+
+Status host_list(ParseState& parsed, const ParsedOption& given) {
+  return read_host_list(given.word, given.value(), &parsed.slots);
+}
+
+Status host_file(ParseState& parsed, const ParsedOption& given) {
+  return read_host_file(given.word, given.value(), &parsed.slots);
+}
+
+Status local_variable(ParseState& parsed, const ParsedOption& given) {
+  parsed.program.environment.emplace_back(given.values[0], given.values[1]);
+  return kOk;
+}
+
+Status global_variable(ParseState& parsed, const ParsedOption& given) {
+  parsed.variables_of_all.emplace_back(given.values[0], given.values[1]);
+  return kOk;
+}
+
+// NAME=VALUE; a bare NAME is in the environment already, or it is nowhere.
+Status exported(ParseState& parsed, const ParsedOption& given) {
+  const auto equals = given.value().find('=');
+  if (equals != std::string::npos) {
+    parsed.program.environment.emplace_back(given.value().substr(0, equals), given.value().substr(equals + 1));
+  } else if (const char* value = hr::environment(given.value().c_str())) {
+    parsed.program.environment.emplace_back(given.value(), value);
+  } else {
+    std::fprintf(stderr, "mpiexec: %s: there is no such variable to pass on\n", given.text().c_str());
+  }
+  return kOk;
+}
+
+Status inherit_all(ParseState& parsed, const ParsedOption&) {
+  parsed.program.inherited = {true, {}, true};
+  return kOk;
+}
+
+Status inherit_none(ParseState& parsed, const ParsedOption&) {
+  parsed.program.inherited = {false, {}, true};
+  return kOk;
+}
+
+Status inherit_list(ParseState& parsed, const ParsedOption& given) {
+  parsed.program.inherited = {false, split(given.value(), ','), true};
+  return kOk;
+}
+
+Status all_inherit_all(ParseState& parsed, const ParsedOption&) {
+  parsed.inherited_by_all = {true, {}, true};
+  return kOk;
+}
+
+Status all_inherit_none(ParseState& parsed, const ParsedOption&) {
+  parsed.inherited_by_all = {false, {}, true};
+  return kOk;
+}
+
+Status all_inherit_list(ParseState& parsed, const ParsedOption& given) {
+  parsed.inherited_by_all = {false, split(given.value(), ','), true};
+  return kOk;
+}
+
+Status directory(ParseState& parsed, const ParsedOption& given) {
+  struct stat state{};
+  if (::stat(given.value().c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) {
+    return fail(Errc::kOther, "%s: there is no such directory", given.text().c_str());
+  }
+  parsed.program.directory = given.value();
+  return kOk;
+}
+
+Status label(ParseState& parsed, const ParsedOption&) {
+  parsed.options.label = true;
+  return kOk;
+}
+
+Status output_files(ParseState& parsed, const ParsedOption& given) {
+  return read_output_directory(given, given.value(), &parsed.options);
+}
+
+// Open MPI 5: "tag", "dir=NAME", and words about the form of the labels.
+Status apply_output(ParseState& parsed, const ParsedOption& given) {
+  for (const std::string& word : split(given.value(), ',')) {
+    if (word.starts_with("tag") || word.starts_with("rank")) {
+      parsed.options.label = true;
+    } else if (word.starts_with("dir=")) {
+      HR_TRY(read_output_directory(given, word.substr(4), &parsed.options));
+    } else {
+      return fail(Errc::kOther, "%s: mpiexec knows tag and dir=NAME, not \"%s\"", given.text().c_str(), word.c_str());
+    }
+  }
+  return kOk;
+}
+
+Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_binding(given, &parsed.options.placing); }
+Status map_by(ParseState& parsed, const ParsedOption& given) {
+  return read_mapping(given, &parsed.options.placing, &parsed.per_host);
+}
+
+Status bind_to_core(ParseState& parsed, const ParsedOption&) {
+  parsed.options.placing.binding = topo::Binding::kCore;
+  return kOk;
+}
+
+Status bind_to_socket(ParseState& parsed, const ParsedOption&) {
+  parsed.options.placing.binding = topo::Binding::kSocket;
+  return kOk;
+}
+
+Status bind_to_none(ParseState& parsed, const ParsedOption&) {
+  parsed.options.placing.binding = topo::Binding::kNone;
+  return kOk;
+}
+
+Status threads_as_cores(ParseState& parsed, const ParsedOption&) {
+  parsed.options.placing.threads = true;
+  return kOk;
+}
+
+Status report_bindings(ParseState& parsed, const ParsedOption&) {
+  parsed.options.report_bindings = true;
+  return kOk;
+}
+
+Status timeout(ParseState& parsed, const ParsedOption& given) {
+  HR_TRY(read_seconds(given.text(), given.value(), &parsed.options.timeout_seconds));
+  parsed.options.timeout_origin = "--timeout";
+  return kOk;
+}
+
+Status keep_going(ParseState& parsed, const ParsedOption&) {
+  parsed.options.keep_going = true;
+  return kOk;
+}
+
+Status quiet(ParseState& parsed, const ParsedOption&) {
+  parsed.options.quiet = true;
+  return kOk;
+}
+
+Status config_file(ParseState& parsed, const ParsedOption& given) {
+  parsed.config_file = given.value();
+  return kOk;
+}
+
+Status help(ParseState& parsed, const ParsedOption&) {
+  parsed.help = true;
+  return kOk;
+}
+
+Status version(ParseState& parsed, const ParsedOption&) {
+  parsed.version = true;
+  return kOk;
+}
+
+Status settings(ParseState& parsed, const ParsedOption&) {
+  parsed.settings = true;
+  return kOk;
+}
+
+using enum Arity;
+constexpr auto kApplies = OptionEffect::kApplies;
+constexpr auto kAlreadyTrue = OptionEffect::kAlreadyTrue;
+constexpr auto kIgnored = OptionEffect::kIgnored;
+constexpr auto kHosts = OptionEffect::kHosts;
+
+constexpr OptionSpec kOptions[] = {
+    // Ranks and hosts
+    {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default 1, or what the next four say)"},
+    {"ppn N npernode perhost ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
+     "Ranks on a host; here that is the number of ranks, where -n does not say it"},
+    {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
+     "This machine (localhost, its name, an address); N ranks, where -n does not say it"},
+    {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
+     "A file of such names, one a line (\"NAME slots=N\" as well)"},
+    {"nodes", kOne, kApplies, number_of_hosts, "1", "Number of hosts"},
+    {"as-hosts", kOne, kApplies, as_hosts, "N",
+     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
+     "the "
+     "network transport (also HEADRACE_AS_HOSTS)"},
+    {"configfile app", kOne, kApplies, config_file, "FILE",
+     "Take the command line from a file: a program with its options on each line"},
+
+    // Environment
+    {"env", kVariable, kApplies, local_variable, "NAME VALUE", "An environment variable for this program"},
+    {"x", kOne, kApplies, exported, "NAME=VALUE", "The same; NAME alone passes it on as it is"},
+    {"genv", kVariable, kApplies, global_variable, "NAME VALUE", "An environment variable for all programs"},
+    {"envlist", kOne, kApplies, inherit_list, "NAME,...", "Of mpiexec's own variables this program gets only these"},
+    {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...", "All programs get only these"},
+    {"envnone", kNoValue, kApplies, inherit_none, "", "This program gets none of them"},
+    {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program gets any of them"},
+    {"envall", kNoValue, kApplies, inherit_all, "", "This program gets all of them (default)"},
+    {"genvall", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
+    {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
+
+    // Places
+    {"bind-to", kOne, kApplies, bind_to, "PLACE",
+     "core, hwthread, numa, socket: one for each rank, in turns; none; auto (default): an equal share of neighbouring "
+     "cores for "
+     "each rank, nothing when ranks outnumber cores"},
+    {"map-by", kOne, kApplies, map_by, "PLACE",
+     "core, hwthread, numa, socket: ranks go round these in turns, and are bound to them unless --bind-to says "
+     "otherwise; ppr:N:PLACE: N ranks follow one another; slot, node: as they come (default)"},
+    {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
+    {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,
+     "", "Say on standard error where each rank is bound"},
+    {"bind-to-core", kNoValue, kApplies, bind_to_core, "", ""},
+    {"bind-to-socket", kNoValue, kApplies, bind_to_socket, "", ""},
+    {"bind-to-none", kNoValue, kApplies, bind_to_none, "", ""},
+    {"display", kOne, kApplies, report_bindings, "WHAT", ""},
+
+    // Output and the end
+    {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
+    {"output-filename", kOne, kApplies, output_files, "DIR",
+     "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
+    {"output", kOne, kApplies, apply_output, "WHAT", ""},
+    {"timeout", kOne, kApplies, timeout, "SECONDS",
+     "End the job after so many seconds, say where each rank was, exit with 124 (also MPIEXEC_TIMEOUT)"},
+    {"disable-auto-cleanup enable-recovery", kNoValue, kApplies, keep_going, "",
+     "A rank that dies does not end the job (MPI_Abort does)"},
+    {"q quiet", kNoValue, kApplies, quiet, "", "No notes about options without effect"},
+    {"config", kNoValue, kApplies, settings, "",
+     "Print every setting with its value and where that comes from, and exit"},
+    {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
+    {"V version", kNoValue, kApplies, version, "", "Print it and exit"},
+
+    // Scripts for other launchers: so anyway.
+    {"oversubscribe allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr,
+     "", ""},
+    {"bynode by-node byslot by-slot bycore by-core", kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"mpi personality", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
+
+    // No meaning on one machine, or to this library.
+    {"rank-by membind cpu-bind cpus-per-task cpus-per-rank", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
+    {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"launcher bootstrap launcher-exec bootstrap-exec rmk iface topolib demux nameserver", kOne, kIgnored, nullptr,
+     "NAME", ""},
+    {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
+     kNoValue, kIgnored, nullptr, "", ""},
+
+    // Several hosts.
+    {"nolocal skip-launch-node", kNoValue, kHosts, nullptr, "", ""},
+    {"launch-agent plm-rsh-agent preload-files", kOne, kHosts, nullptr, "WHAT", ""},
+    {"preload-binary", kNoValue, kHosts, nullptr, "", ""},
+};
+
+}  // namespace
+
+std::string ParsedOption::text() const {
+  std::string text = word;
+  for (const std::string& value : values) text += " " + value;
+  return text;
+}
+
+std::span<const OptionSpec> option_table() noexcept { return kOptions; }
+
+const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached) {
+  if (!text.starts_with('-')) return nullptr;
+  std::string_view name = text.substr(text.starts_with("--") ? 2 : 1);
+  const auto equals = name.find('=');
+  *has_attached = equals != std::string_view::npos;
+  if (*has_attached) *attached = name.substr(equals + 1);
+  name = name.substr(0, equals);
+  for (const OptionSpec& word : kOptions) {
+    for (std::string_view rest = word.names; !rest.empty();) {
+      const auto blank = rest.find(' ');
+      if (rest.substr(0, blank) == name) return &word;
+      rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace hr::launcher

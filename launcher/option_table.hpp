@@ -1,0 +1,71 @@
+// The words that mpiexec's command line may have, as data: ours, and those that scripts written for other launchers
+// use.
+//
+// A word of the table is taken with one dash or two. Nothing else is an option: no abbreviations, no letters in a
+// bunch.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "options.hpp"
+
+namespace hr::launcher {
+
+enum class OptionEffect {
+  kApplies,      // does what the help says
+  kAlreadyTrue,  // what it asks for is so anyway: taken in silence
+  kIgnored,      // means nothing on one machine, or to this library: taken with a note
+  kHosts,        // needs the version that spans hosts: an error
+};
+
+enum class Arity {
+  kNoValue,
+  kOne,
+  kTwo,
+  kVariable,  // NAME VALUE, or NAME=VALUE
+};
+
+// What has been read so far of one part of the command line.
+struct ParseState {
+  explicit ParseState(Options& all) : options(all) {}
+  Options& options;
+  Program program;
+  Inherited inherited_by_all;
+  std::vector<Variable> variables_of_all;
+  std::string config_file;
+  std::vector<std::string> without_effect;  // as written, with their values
+  int ranks = 0;                            // 0: not said
+  int per_host = 0;                         // the same
+  int slots = 0;                            // the same
+  bool help = false;
+  bool version = false;
+  bool settings = false;
+};
+
+// One option as it stands on the command line.
+struct ParsedOption {
+  std::string word;
+  std::vector<std::string> values;
+  [[nodiscard]] const std::string& value() const { return values.front(); }
+  [[nodiscard]] std::string text() const;  // "-n 4"
+};
+
+struct OptionSpec {
+  std::string_view names;  // without dashes, blanks between; the first is the one that the help shows
+  Arity arity;
+  OptionEffect effect;
+  Status (*apply)(ParseState&, const ParsedOption&);  // null where there is nothing to do
+  std::string_view values;                            // for the help: "SECONDS"
+  std::string_view help;
+};
+
+std::span<const OptionSpec> option_table() noexcept;
+
+// The option that this word is, with one dash or two; null when it is none. `attached` gets what follows '='.
+const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);
+
+}  // namespace hr::launcher

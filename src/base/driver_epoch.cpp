@@ -1,0 +1,25 @@
+#include "base/driver_epoch.hpp"
+
+#include "base/clock.hpp"
+
+namespace hr {
+
+void DriverEpoch::track(std::uint64_t gap) noexcept {
+  if (!tracking_ || gap < gap_) gap_ = gap;
+  if (tracking_ || !single_threaded_) return;
+  tracking_ = true;
+  depth_ = 1;
+}
+
+void DriverEpoch::enter_slow() noexcept {
+  // A counter that runs backwards from one core to another makes the gap a large one.
+  if (depth_++ != 0 || ticks() - left_ > gap_) ++number_;
+}
+
+void DriverEpoch::leave_slow() noexcept {
+  if (--depth_ > 0) return;
+  depth_ = 0;
+  left_ = ticks();
+}
+
+}  // namespace hr

@@ -1,0 +1,119 @@
+// ResidentCopier: a kernel that waits on a device for short copies to make (kernels/resident_copy.cu), and the mailbox
+// over which it gets them. A copy engine takes 7 us and more from the call to the answer, a resident copy kernel that
+// is there 3.5 (docs/adr/0012-resident-copy-kernel.md).
+//
+// It comes for a visit: called while the process waits for messages, gone by itself when it has had no order for a
+// while (25 us: what the program asks of its device meanwhile, to free memory say, may take so much longer). Orders are
+// only given to one that is known to run, and one that has left says so: then its orders have not been carried out, and
+// whoever gave them makes the copies otherwise.
+//
+// Order: it runs on a stream of its own that nothing waits for. So orders are given only while the default stream is
+// idle, and what is done is visible to everybody.
+// Owner: its Context; a page of pinned memory, 256 bytes of device memory and a stream, from the first call on.
+// Threads: library lock. Nothing here waits for the device, but release().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+
+#include "base/status.hpp"
+#include "mem/cuda/driver.hpp"
+
+namespace hr::kernels {
+struct CopyMailbox;
+}
+
+namespace hr::mem::cuda {
+
+class Context;
+
+class ResidentCopier {
+ public:
+  // What it copies at most in one order.
+  static constexpr std::size_t kLargest = std::size_t{1} << 20;
+
+  enum class Progress : std::uint8_t { kPending, kDone, kExited };
+
+  explicit ResidentCopier(Context& context) noexcept : context_(context) {}
+  ResidentCopier(const ResidentCopier&) = delete;
+  ResidentCopier& operator=(const ResidentCopier&) = delete;
+
+  // Calls it for a visit, for copies of up to `bytes`, if it is not there. Nothing happens where it has come in vain
+  // lately (then now and again only), still has orders of the last visit or is on its way to it, or cannot come: no
+  // kernels, no memory, a device in an error state. The context must be current.
+  void launch(std::size_t bytes);
+  // False: a call would not change anything.
+  [[nodiscard]] bool wants_launch(std::size_t bytes) const;
+  void stop();
+  // Never again: others need the device to get on while this process waits.
+  void disable() noexcept { disabled_ = true; }
+  // Not retired, and as far as known it can.
+  [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
+
+  // It can be given a copy of that size now; it will be, so soon that it is worth waiting for.
+  [[nodiscard]] bool running(std::size_t bytes);
+  [[nodiscard]] bool starting_soon(std::size_t bytes) const;
+  // False where it has as many orders as it can keep. `bytes` > 0.
+  bool submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry);
+  // To be asked until the answer is not kPending; an error of the device counts as the end of the order.
+  Status poll(std::uint32_t entry, Progress* answer);
+
+  // The context must be current. Waits until it has left.
+  void release() noexcept;
+
+ private:
+  bool prepare();
+  bool fails(Status* status);
+  void write_entry(DeviceAddress target, DeviceAddress source, std::size_t bytes);
+  [[nodiscard]] bool done(std::uint32_t number) const;
+  [[nodiscard]] bool started();
+  [[nodiscard]] bool first_block_exited() const;  // its first block has left: it takes no orders
+  [[nodiscard]] bool exited() const;              // all have
+
+  Context& context_;
+  enum class State : std::uint8_t { kNew, kReady, kImpossible } state_ = State::kNew;
+  bool disabled_ = false;
+  bool launched_ = false;  // and not sent away; may have left by itself
+  bool running_ = false;   // all blocks of the visit have been seen
+  kernels::CopyMailbox* mailbox_ = nullptr;
+  DeviceAddress relay_ = 0;
+  StreamHandle stream_ = nullptr;
+  std::uint32_t launch_ = 0;
+  std::uint32_t blocks_ = 0;
+  std::uint32_t next_ = 1;   // number of the next order
+  std::uint32_t first_ = 1;  // of this visit
+  double launched_at_ = 0;
+  unsigned idle_launches_ = 0;     // visits in a row without an order
+  unsigned skipped_launches_ = 0;  // calls that are not followed
+  std::minstd_rand random_;
+  unsigned pending_ = 0;  // orders that nobody has heard the end of
+  unsigned polls_ = 0;
+};
+
+// A copy given to the resident copy kernel of a context; kept by who gave it until poll() says what became of it.
+class ResidentCopy {
+ public:
+  // Takes the copy over if the resident copy kernel of the context is there, or will be soon. `bytes` > 0.
+  bool begin(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes);
+  [[nodiscard]] bool active() const noexcept { return state_ != State::kNone; }
+  // kExited: the copy has not been made, and the caller makes it.
+  Status poll(ResidentCopier::Progress* answer);
+
+  // The one that it was given to, if that is still there.
+  Status context(Context** context) const;
+  [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
+  [[nodiscard]] DeviceAddress source() const noexcept { return source_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  enum class State : std::uint8_t { kNone, kStarting, kSubmitted } state_ = State::kNone;
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  std::uint32_t entry_ = 0;
+  DeviceAddress target_ = 0;
+  DeviceAddress source_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hr::mem::cuda

@@ -1,0 +1,35 @@
+#include "mem/cuda/work_event.hpp"
+
+namespace hr::mem::cuda {
+
+Status WorkEvent::record(Context& context, StreamHandle stream) {
+  drop();
+  HR_TRY(context.take_event(&event_));
+  context_ = context.handle();
+  id_ = context.id();
+  device_ = context.device();
+  HR_CUDA(device_, event_record, (event_, stream), "at the end of a transfer");
+  return kOk;
+}
+
+Status WorkEvent::poll(const char* what, bool* done) {
+  *done = true;
+  if (event_ == nullptr) return kOk;
+  const Result result = driver().event_query(event_);
+  if (result == kNotReady) {
+    *done = false;
+    return kOk;
+  }
+  drop();
+  return report(result, "event_query", device_, "%s", what);
+}
+
+void WorkEvent::drop() noexcept {
+  if (event_ == nullptr) return;
+  Context::return_event(context_, id_, event_);
+  event_ = nullptr;
+}
+
+WorkEvent::~WorkEvent() { drop(); }
+
+}  // namespace hr::mem::cuda

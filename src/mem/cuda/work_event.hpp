@@ -1,0 +1,36 @@
+// WorkEvent: the end of work that was given to a stream of a Context, to be polled.
+//
+// Nothing here waits or synchronises a stream. Events come from the context's free list and go back to it.
+// Owner: whoever started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
+// Threads: library lock; any thread may poll.
+#pragma once
+
+#include "base/status.hpp"
+#include "mem/cuda/context.hpp"
+
+namespace hr::mem::cuda {
+
+class WorkEvent {
+ public:
+  WorkEvent() = default;
+  ~WorkEvent();
+  WorkEvent(const WorkEvent&) = delete;
+  WorkEvent& operator=(const WorkEvent&) = delete;
+
+  // Stands for all work given to `stream` of the context until now. The context must be current.
+  Status record(Context& context, StreamHandle stream);
+  [[nodiscard]] bool recorded() const noexcept { return event_ != nullptr; }
+  // *done: the work is complete and its effects are visible to every stream, the CPU and peers. A failure of the work
+  // is an error, and the work counts as done. `what` names it in the error's text.
+  Status poll(const char* what, bool* done);
+
+ private:
+  void drop() noexcept;
+
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  int device_ = -1;
+  EventHandle event_ = nullptr;
+};
+
+}  // namespace hr::mem::cuda

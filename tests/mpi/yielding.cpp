@@ -1,0 +1,231 @@
+// Who waits in a loop of calls that only ask, or in a thread, gives its core to who has what it waits for. All ranks
+// are on one core here, whatever the machine has: as many turns as there are take seconds where each lasts until the
+// system takes the core from who asks, and the number of calls in vain tells which it was.
+//
+//   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load
+#include <mpi.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/check.hpp"
+#include "common/statistic.hpp"
+
+namespace {
+
+constexpr int kTurns = 50;
+// A turn of the scheduler's is milliseconds, in which a rank asks tens of thousands of times.
+constexpr unsigned long long kMostAsked = 2000;
+// A thread that has nobody to yield to spins this often ten times over.
+constexpr unsigned long long kMostSpun = 2000;
+
+void share_one_core() {
+  cpu_set_t allowed;
+  CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &allowed)) ++first;
+  // Ranks that the launcher has bound may be on different ones.
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0) return;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  CHECK_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+class GivenWay {
+ public:
+  [[nodiscard]] unsigned long long times() const { return yielded_.value() + slept_.value(); }
+
+ private:
+  check::Statistic yielded_{"HEADRACE_WAITS_YIELDED"};
+  check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
+};
+
+// Whether the message has come, by one call; it is received then.
+using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
+
+bool take(int from, int* value) {
+  CHECK_OK(MPI_Recv(value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  return true;
+}
+
+const std::map<std::string, Ask> kAsks{
+    {"test",
+     [](MPI_Request* request, int, int*) {
+       int flag = 0;
+       CHECK_OK(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+       return flag != 0;
+     }},
+    {"testany",
+     [](MPI_Request* request, int, int*) {
+       int flag = 0, index = -1;
+       CHECK_OK(MPI_Testany(1, request, &index, &flag, MPI_STATUS_IGNORE));
+       return flag != 0;
+     }},
+    {"testall",
+     [](MPI_Request* request, int, int*) {
+       int flag = 0;
+       CHECK_OK(MPI_Testall(1, request, &flag, MPI_STATUSES_IGNORE));
+       return flag != 0;
+     }},
+    {"testsome",
+     [](MPI_Request* request, int, int*) {
+       int count = 0, index = -1;
+       CHECK_OK(MPI_Testsome(1, request, &count, &index, MPI_STATUSES_IGNORE));
+       return count == 1;
+     }},
+    {"status",
+     [](MPI_Request* request, int, int*) {
+       int flag = 0;
+       CHECK_OK(MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE));
+       if (flag != 0) CHECK_OK(MPI_Wait(request, MPI_STATUS_IGNORE));
+       return flag != 0;
+     }},
+    {"iprobe",
+     [](MPI_Request*, int from, int* value) {
+       int flag = 0;
+       CHECK_OK(MPI_Iprobe(from, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+       return flag != 0 && take(from, value);
+     }},
+    {"improbe", [](MPI_Request*, int from, int* value) {
+       int flag = 0;
+       MPI_Message message;
+       CHECK_OK(MPI_Improbe(from, 0, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE));
+       if (flag != 0) CHECK_OK(MPI_Mrecv(value, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+       return flag != 0;
+     }}};
+
+// A value goes round the ranks. How often this one asked in vain.
+unsigned long long ring(const check::Environment& mpi, const std::string& how, int turns) {
+  const bool probes = how == "iprobe" || how == "improbe";
+  const int from = (mpi.rank + mpi.size - 1) % mpi.size;
+  const int to = (mpi.rank + 1) % mpi.size;
+  unsigned long long asked = 0;
+  for (int turn = 0; turn < turns; ++turn) {
+    int value = -1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!probes) CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, &request));
+    if (mpi.rank == 0) CHECK_OK(MPI_Send(&turn, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+    while (!kAsks.at(how)(&request, from, &value)) ++asked;
+    CHECK_EQ(value, turn);
+    if (mpi.rank != 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+  }
+  return asked;
+}
+
+void asking(const check::Environment& mpi, const std::string& how) {
+  const GivenWay given;
+  ring(mpi, how, 5);
+  const unsigned long long asked = ring(mpi, how, kTurns);
+  CHECK(asked < kTurns * kMostAsked);
+  CHECK(given.times() > 0);
+}
+
+// A value goes from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.
+void threads(const check::Environment& mpi) {
+  const auto work = [&](int thread) {
+    const int peer = 1 - mpi.rank;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      int value = -1;
+      const int own = 10 * mpi.rank + thread;
+      const int next = mpi.rank == 0 ? 10 + thread : 1 - thread;
+      const bool starts = own == 0;
+      if (starts) CHECK_OK(MPI_Send(&turn, 1, MPI_INT, peer, next, MPI_COMM_WORLD));
+      CHECK_OK(MPI_Recv(&value, 1, MPI_INT, peer, own, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_EQ(value, turn);
+      if (!starts) CHECK_OK(MPI_Send(&value, 1, MPI_INT, peer, next, MPI_COMM_WORLD));
+    }
+  };
+  const check::Statistic spun("HEADRACE_WAITS_SPUN");
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  CHECK(spun.value() < kTurns * kMostSpun);
+}
+
+// A rank that computes and asks now and then is not held up.
+void overlap(const check::Environment& mpi) {
+  int value = -1;
+  MPI_Request request;
+  CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, mpi.rank, 1, MPI_COMM_WORLD, &request));
+  const GivenWay given;
+  volatile double sum = 0;
+  for (int i = 0; i < 3000; ++i) {
+    for (int j = 0; j < 20000; ++j) sum = sum + j;
+    int flag = 1;
+    CHECK_OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    CHECK_EQ(flag, 0);
+  }
+  CHECK_EQ(given.times(), 0ULL);
+  CHECK_OK(MPI_Send(&mpi.rank, 1, MPI_INT, mpi.rank, 1, MPI_COMM_WORLD));
+  CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK_EQ(value, mpi.rank);
+}
+
+// Another program on this core, for as long as this exists and this process lives.
+class Load {
+ public:
+  Load() : process_(::fork()) {
+    if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const volatile bool computes = true;
+    while (computes) {
+    }
+  }
+  ~Load() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  pid_t process_;
+};
+
+// Waits sleep beside a load, and do not go on giving it the core.
+void beside_load(const check::Environment& mpi) {
+  const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
+  const check::Statistic slept("HEADRACE_WAITS_SLEPT");
+  const int to = (mpi.rank + 1) % mpi.size;
+  const int from = (mpi.rank + mpi.size - 1) % mpi.size;
+  for (int turn = 0; turn < 4 * kTurns; ++turn) {
+    int value = -1;
+    if (mpi.rank == 0) CHECK_OK(MPI_Send(&turn, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_EQ(value, turn);
+    if (mpi.rank != 0) CHECK_OK(MPI_Send(&value, 1, MPI_INT, to, 0, MPI_COMM_WORLD));
+  }
+  CHECK(slept.value() > yielded.value());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  share_one_core();
+  const std::string how = argc > 1 ? argv[1] : "";
+  std::optional<Load> load;
+  if (how == "load") load.emplace();
+  const check::Environment mpi(&argc, &argv, 2, how == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (how == "threads") {
+    threads(mpi);
+  } else if (how == "overlap") {
+    overlap(mpi);
+  } else if (how == "load") {
+    beside_load(mpi);
+  } else {
+    asking(mpi, how);
+  }
+}
