@@ -1,9 +1,9 @@
-// attend: a kernel that waits for copies to make, so that they need not be launched.
+// resident_copy: a kernel that stays on the device and waits for copies to make, so that they need not be launched.
 //
-// The first block reads orders from the mailbox in the host's memory and passes them on through device memory (two
+// The first block reads entries from the mailbox in the host's memory and passes them on through device memory (two
 // blocks that read the host's memory at the same time take twice as long); each block carries out its share and says
-// so. It goes when it is told to, or has had nothing to do for `idle_nanoseconds` nanoseconds: whoever forgets it loses
-// little.
+// so. It exits when an entry asks for it, or when it has had nothing to do for `idle_nanoseconds` nanoseconds: whoever
+// forgets it loses little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
 
@@ -25,7 +25,7 @@ struct alignas(16) ResidentBytes16 {
   std::uint64_t low, high;
 };
 
-// By the lanes together: puts the words of the order into `words`; false when none came for so long.
+// By the lanes together: puts the words of the entry into `words`; false when none came for so long.
 HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::uint64_t idle_nanoseconds,
                               std::uint64_t* words) {
   const std::uint64_t begun = hr_nanoseconds();
@@ -113,7 +113,7 @@ HR_CORESIDENT_KERNEL(hr_resident_copy, (std::uint64_t mailbox_address, std::uint
       const bool found = leads ? wait_for_entry(&mailbox->entries[slot], number, idle_nanoseconds, words)
                                : wait_for_entry(&relay->entries[slot], number, 0, words);
       for (unsigned i = hr_thread(); i < kEntryWords; i += hr_warp_threads()) {
-        if (!found) words[i] = std::uint64_t{number & 0xffff} << kEntryNumberShift;  // to leave
+        if (!found) words[i] = std::uint64_t{number & 0xffff} << kEntryNumberShift;  // to exit
         if (leads) hr_store_release(&relay->entries[slot].words[i], words[i]);
       }
     }

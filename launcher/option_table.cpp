@@ -227,11 +227,12 @@ constexpr OptionSpec kOptions[] = {
 
     // Places
     {"bind-to", kOne, kApplies, bind_to, "PLACE",
-     "core, hwthread, numa, socket: one for each rank, in turns; none; auto (default): an equal share of neighbouring "
+     "core, hwthread, numa, socket: one for each rank, round robin; none; auto (default): an equal share of "
+     "neighbouring "
      "cores for "
      "each rank, nothing when ranks outnumber cores"},
     {"map-by", kOne, kApplies, map_by, "PLACE",
-     "core, hwthread, numa, socket: ranks go round these in turns, and are bound to them unless --bind-to says "
+     "core, hwthread, numa, socket: ranks go round robin over these, and are bound to them unless --bind-to says "
      "otherwise; ppr:N:PLACE: N ranks follow one another; slot, node: as they come (default)"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
     {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,

@@ -1,8 +1,6 @@
-// The words that mpiexec's command line may have, as data: ours, and those that scripts written for other launchers
-// use.
+// The options of mpiexec's command line, as data: ours, and those that scripts written for other launchers use.
 //
-// A word of the table is taken with one dash or two. Nothing else is an option: no abbreviations, no letters in a
-// bunch.
+// An option of the table is taken with one dash or two. Nothing else is one: no abbreviations, no letters in a bunch.
 #pragma once
 
 #include <span>

@@ -96,7 +96,7 @@ class Way {
   Flag written_;
 };
 
-struct Told {
+struct SharedFlags {
   Flag before[2];
   Flag here[2];
   Flag through[2];
@@ -106,7 +106,7 @@ struct Told {
 
 // One of the two processes. Both have their buffers at the same addresses.
 struct Side {
-  Told& told;
+  SharedFlags& flags;
   int me;
   std::byte* send;
   std::byte* receive;  // two blocks
@@ -122,25 +122,25 @@ struct Side {
   }
   void read(std::byte* to) const {
     const iovec local{to, bytes}, remote{send, bytes};
-    if (process_vm_readv(told.ids[others()], &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes))
-      told.failed = true;
+    if (process_vm_readv(flags.ids[others()], &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes))
+      flags.failed = true;
   }
   void gather(std::uint64_t round, bool copies) const {
-    told.here[own()].tell(round);
+    flags.here[own()].tell(round);
     if (copies) std::memcpy(receive + own() * bytes, send, bytes);
-    told.here[others()].wait(round);
+    flags.here[others()].wait(round);
     read(receive + others() * bytes);
-    meet(told.through, round);
+    meet(flags.through, round);
   }
   // Process 0 has the data.
   void broadcast_by_reading(std::uint64_t round) const {
     if (me == 0) {
-      told.here[0].tell(round);
-      told.through[1].wait(round);
+      flags.here[0].tell(round);
+      flags.through[1].wait(round);
     } else {
-      told.here[0].wait(round);
+      flags.here[0].wait(round);
       read(receive);
-      told.through[1].tell(round);
+      flags.through[1].tell(round);
     }
   }
   void broadcast_through_memory(std::uint64_t round) const {
@@ -167,19 +167,19 @@ struct Side {
 template <class Work>
 double on_two_processes(std::size_t bytes, int other_core, Work work) {
   using Kind = Mapped::Kind;
-  const Mapped shared(sizeof(Told), Kind::kShared);
+  const Mapped shared(sizeof(SharedFlags), Kind::kShared);
   const Mapped room(Side::kRoom + 2 * Side::kFlagBytes + bytes, Kind::kShared);
   const Mapped send(bytes, Kind::kOwn), receive(2 * bytes, Kind::kOwn);
   if (!shared || !room || !send || !receive) return 0;
-  Told& told = *new (shared.data()) Told;
+  SharedFlags& flags = *new (shared.data()) SharedFlags;
   const double found = on_processes(2, {sched_getcpu(), other_core}, [&](int me) {
-    const Side side{told, me, send.data(), receive.data(), room.data(), bytes};
-    told.ids[me] = getpid();
+    const Side side{flags, me, send.data(), receive.data(), room.data(), bytes};
+    flags.ids[me] = getpid();
     std::memset(side.send, 1, bytes);
     std::memset(side.receive, 0, 2 * bytes);
     return work(side);
   });
-  return told.failed ? 0 : found;
+  return flags.failed ? 0 : found;
 }
 
 double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, unsigned rounds) {
@@ -231,7 +231,7 @@ double broadcast_us(std::size_t bytes, Broadcast how, int other_core, unsigned r
   return on_two_processes(bytes, other_core, [&](const Side& side) {
     double passed = 0;
     for (unsigned i = 1; i <= rounds; ++i) {
-      side.meet(side.told.before, i);
+      side.meet(side.flags.before, i);
       const double start = now_us();
       how == Broadcast::kByReading ? side.broadcast_by_reading(i) : side.broadcast_through_memory(i);
       if (i > 1) passed += now_us() - start;

@@ -19,7 +19,7 @@ struct Through {
 // or more each as it comes, where they are shorter as a whole, since each is only fetched while the next is written.
 double in_pieces_us(std::size_t bytes, Through through, int other_core, unsigned rounds);
 
-// The same copied in past the writer's caches, so that the reader has it from memory; each piece copied out as it
+// The same copied in by non-temporal stores, so that the reader has it from memory; each piece copied out as it
 // comes. Sooner where the two cores share no cache, on AMD processors. Elsewhere than on x86-64 copied in the usual
 // way.
 double nontemporal_us(std::size_t bytes, Through through, int other_core, unsigned rounds);

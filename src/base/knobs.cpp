@@ -193,7 +193,7 @@ class Store {
       const std::string variable = variable_of(each->former);
       const char* text = environment(variable.c_str());
       if (text == nullptr) continue;
-      note_former(variable.c_str(), variable, variable_of(each->name));
+      note_former("environment", variable, variable_of(each->name));
       set(*index_of(each->name), text, KnobOrigin::kEnvironment, variable.c_str());
     }
     for (std::size_t index = 0; index < kKnobCount; ++index) {

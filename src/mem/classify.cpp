@@ -30,8 +30,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. Where processes run on those in turns, the CPU fetches so few bytes in
-// less time than a time slice takes to come.
+// Managed memory is copied by multiprocessors. Where processes are time-sliced on those, the CPU fetches so few bytes
+// in less time than a time slice takes to come.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {

@@ -21,7 +21,7 @@ namespace hr::layout::cuda {
 
 // A device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
 [[nodiscard]] bool movable(const View& view);
-// The device of this view is shared with another process, and they run on it in turns.
+// The device of this view is shared with another process, and the two are time-sliced.
 [[nodiscard]] bool time_sliced(const View& view);
 // Makes shared host memory fit for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);

@@ -39,16 +39,16 @@ class Context {
   [[nodiscard]] int device() const noexcept { return device_; }
   // The slot of the machine that the device is in: the same number in every process, whatever devices each sees.
   [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
-  // The device as other processes are told of it: its slot, and whether processes run on it in turns (time slicing:
-  // they do, unless MPS is at work). Never 0.
+  // The device as other processes know it: its slot, and whether processes that share it are time-sliced (they are,
+  // unless MPS is at work). Never 0.
   [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (device_time_sliced_ ? kTimeSlicedBit : 0); }
-  // Two processes at these places are on one device and run on it in turns. 0: no device.
+  // Two processes at these places are time-sliced on one device. 0: no device.
   [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
     return one == other && (one & kTimeSlicedBit) != 0;
   }
   // The place of the device that holds this memory; 0 for host memory, and where no context can work on it.
   [[nodiscard]] static std::uint64_t place_of(const Location& location);
-  // Another process has memory at `place`: whether it runs in turns with this one on the device that holds `location`.
+  // Another process has memory at `place`: whether the two are time-sliced on the device that holds `location`.
   // From the first such process on time_sliced() holds for the context there: work for the multiprocessors waits until
   // the device has switched to this process, copy engines do not.
   static bool note_peer_device(const Location& location, std::uint64_t place);

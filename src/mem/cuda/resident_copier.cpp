@@ -19,12 +19,11 @@ using kernels::kMailboxEntries;
 
 // More than the time from one message to the next of programs that send to and fro.
 constexpr std::uint32_t kIdleExitNanoseconds = 25000;
-// On an H200 it is there 6 us after the call. Who needs it in the second half of that waits for it, others do not.
+// It runs some microseconds after the launch. Who needs it in the second half of that waits for it, others do not.
 constexpr double kStartWaitSeconds = 3e-6;
 constexpr double kStartSeconds = 10e-6;
-constexpr unsigned kPolls = 1024;  // before the driver is asked for errors
-constexpr unsigned kMaxIdleLaunches =
-    4;  // after this many visits in vain in a row, up to 2^4 - 1 calls are not followed
+constexpr unsigned kPolls = 1024;         // before the driver is asked for errors
+constexpr unsigned kMaxIdleLaunches = 4;  // after as many in a row up to 2^4 - 1 launches are left out
 constexpr std::size_t kPageBytes = 4096;
 static_assert(sizeof(CopyMailbox) <= kPageBytes);
 
@@ -35,7 +34,7 @@ void write(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
 }
 
-// Measured on two H200. More than one block costs 0.8 us, which passes the orders on, and pays where one has more to
+// Measured on two H200. More than one block costs 0.8 us, which passes the entries on, and pays where one has more to
 // copy than it keeps in flight.
 std::uint32_t blocks_for(std::size_t bytes) {
   constexpr std::size_t kOne = std::size_t{64} << 10, kHalf = std::size_t{320} << 10;
@@ -118,7 +117,7 @@ void ResidentCopier::launch(std::size_t bytes) {
   launched_at_ = now_seconds();
   if (driver().launch(function, blocks_, 1, 1, kernels::kResidentThreads, 1, 1, 0, stream_, arguments, nullptr) !=
       kSuccess) {
-    state_ = State::kImpossible;  // what is wrong is told by who needs the device
+    state_ = State::kImpossible;  // what is wrong is reported by who needs the device
     return;
   }
   launched_ = true;
@@ -145,7 +144,7 @@ void ResidentCopier::write_entry(DeviceAddress target, DeviceAddress source, std
 }
 
 bool ResidentCopier::submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry) {
-  // A slot is free when the order before in it is done; one is left for sending away.
+  // A slot is free when the entry before in it is done; one is kept for stop().
   if (next_ - first_ + 1 >= kMailboxEntries && !done(next_ + 1 - kMailboxEntries)) return false;
   if (((target | source) & ~kernels::kEntryValueMask) != 0) return false;
   *entry = next_;
@@ -158,7 +157,7 @@ Status ResidentCopier::poll(std::uint32_t entry, Progress* answer) {
   Status status = kOk;
   *answer = Progress::kDone;
   if (!done(entry)) *answer = exited() || fails(&status) ? Progress::kExited : Progress::kPending;
-  // It may have done it just before it left.
+  // It may have done it just before it exited.
   if (status.ok() && *answer == Progress::kExited && done(entry)) *answer = Progress::kDone;
   if (*answer != Progress::kPending) --pending_;
   return status;
@@ -180,9 +179,9 @@ void ResidentCopier::stop() {
   launched_ = false;
   const bool idle = next_ == first_;
   idle_launches_ = idle ? std::min(idle_launches_ + 1, kMaxIdleLaunches) : 0;
-  // At random: in a program whose calls come in turns it would else always be the same one.
+  // At random: in a program whose waits alternate it would else always be the same one.
   skipped_launches_ = idle ? random_() % (1U << idle_launches_) : 0;
-  // Either way a number is used up: one that has left has waited for this one.
+  // Either way a number is used up: one that has exited has waited for this one.
   write_entry(0, 0, 0);
 }
 

@@ -1,16 +1,15 @@
-// ResidentCopier: a kernel that waits on a device for short copies to make (kernels/resident_copy.cu), and the mailbox
-// over which it gets them. A copy engine takes 7 us and more from the call to the answer, a resident copy kernel that
-// is there 3.5 (docs/adr/0012-resident-copy-kernel.md).
+// ResidentCopier: a kernel that stays on a device for short copies (kernels/resident_copy.cu), and the mailbox through
+// which it gets them. It starts a copy sooner than a copy engine does (docs/adr/0012-resident-copy-kernel.md).
 //
-// It comes for a visit: called while the process waits for messages, gone by itself when it has had no order for a
-// while (25 us: what the program asks of its device meanwhile, to free memory say, may take so much longer). Orders are
-// only given to one that is known to run, and one that has left says so: then its orders have not been carried out, and
-// whoever gave them makes the copies otherwise.
+// It is launched while the process waits for messages, and exits when no entry has come for a while: what the program
+// asks of its device meanwhile, to free memory say, may take so much longer. Entries are written only for one that is
+// known to run. One that has exited says so: its open entries are not done, and whoever submitted them copies
+// otherwise.
 //
-// Order: it runs on a stream of its own that nothing waits for. So orders are given only while the default stream is
-// idle, and what is done is visible to everybody.
-// Owner: its Context; a page of pinned memory, 256 bytes of device memory and a stream, from the first call on.
-// Threads: library lock. Nothing here waits for the device, but release().
+// Order: it runs on a stream of its own that nothing waits for. So copies are submitted only while the default stream
+// is idle, and what is done is visible to everybody. Owner: its Context; a page of pinned memory, 256 bytes of device
+// memory and a stream, from the first launch on. Threads: library lock. Nothing here waits for the device, but
+// release().
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ class Context;
 
 class ResidentCopier {
  public:
-  // What it copies at most in one order.
+  // The longest copy of one entry.
   static constexpr std::size_t kLargest = std::size_t{1} << 20;
 
   enum class Progress : std::uint8_t { kPending, kDone, kExited };
@@ -39,27 +38,28 @@ class ResidentCopier {
   ResidentCopier(const ResidentCopier&) = delete;
   ResidentCopier& operator=(const ResidentCopier&) = delete;
 
-  // Calls it for a visit, for copies of up to `bytes`, if it is not there. Nothing happens where it has come in vain
-  // lately (then now and again only), still has orders of the last visit or is on its way to it, or cannot come: no
-  // kernels, no memory, a device in an error state. The context must be current.
+  // Launches it for copies of up to `bytes`, if it does not run. Nothing happens where the last launches had no entry
+  // (then now and again only), where entries of the last launch are open or it has not started yet, or where it cannot
+  // run: no kernels, no memory, a device in an error state. The context must be current.
   void launch(std::size_t bytes);
-  // False: a call would not change anything.
+  // False: launch() would not change anything.
   [[nodiscard]] bool wants_launch(std::size_t bytes) const;
+  // Makes it exit, after the entries that it has.
   void stop();
   // Never again: others need the device to get on while this process waits.
   void disable() noexcept { disabled_ = true; }
-  // Not retired, and as far as known it can.
+  // Not disabled, and as far as known it can run.
   [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
 
-  // It can be given a copy of that size now; it will be, so soon that it is worth waiting for.
+  // It takes copies of that size now; it will, so soon that it is worth waiting for.
   [[nodiscard]] bool running(std::size_t bytes);
   [[nodiscard]] bool starting_soon(std::size_t bytes) const;
-  // False where it has as many orders as it can keep. `bytes` > 0.
+  // False where the mailbox is full. `bytes` > 0.
   bool submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry);
-  // To be asked until the answer is not kPending; an error of the device counts as the end of the order.
+  // To be asked until the answer is not kPending; an error of the device counts as the end of the entry.
   Status poll(std::uint32_t entry, Progress* answer);
 
-  // The context must be current. Waits until it has left.
+  // The context must be current. Waits until it has exited.
   void release() noexcept;
 
  private:
@@ -68,26 +68,26 @@ class ResidentCopier {
   void write_entry(DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool done(std::uint32_t number) const;
   [[nodiscard]] bool started();
-  [[nodiscard]] bool first_block_exited() const;  // its first block has left: it takes no orders
+  [[nodiscard]] bool first_block_exited() const;  // its first block has: it takes no entries
   [[nodiscard]] bool exited() const;              // all have
 
   Context& context_;
   enum class State : std::uint8_t { kNew, kReady, kImpossible } state_ = State::kNew;
   bool disabled_ = false;
-  bool launched_ = false;  // and not sent away; may have left by itself
-  bool running_ = false;   // all blocks of the visit have been seen
+  bool launched_ = false;  // and not stopped since; may have exited on its own
+  bool running_ = false;   // all blocks of this launch have been seen
   kernels::CopyMailbox* mailbox_ = nullptr;
   DeviceAddress relay_ = 0;
   StreamHandle stream_ = nullptr;
   std::uint32_t launch_ = 0;
   std::uint32_t blocks_ = 0;
-  std::uint32_t next_ = 1;   // number of the next order
-  std::uint32_t first_ = 1;  // of this visit
+  std::uint32_t next_ = 1;   // number of the next entry
+  std::uint32_t first_ = 1;  // of this launch
   double launched_at_ = 0;
-  unsigned idle_launches_ = 0;     // visits in a row without an order
-  unsigned skipped_launches_ = 0;  // calls that are not followed
+  unsigned idle_launches_ = 0;     // in a row, without an entry
+  unsigned skipped_launches_ = 0;  // still to be left out
   std::minstd_rand random_;
-  unsigned pending_ = 0;  // orders that nobody has heard the end of
+  unsigned pending_ = 0;  // entries whose end nobody has seen
   unsigned polls_ = 0;
 };
 

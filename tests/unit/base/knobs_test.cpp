@@ -32,6 +32,14 @@ TEST(Knobs, ValuesComeFromDefaultFileAndEnvironment) {
   EXPECT_EQ(knob_origin(index_of("verbose")), KnobOrigin::kEnvironment);
 }
 
+TEST(Knobs, NamesOfEarlierVersionsAreTaken) {
+  EXPECT_EQ(knobs().shm_exchange_buffers, 3) << "HEADRACE_SHM_SHUTTLES";
+  EXPECT_EQ(knob_origin(index_of("shm_exchange_buffers")), KnobOrigin::kEnvironment);
+  EXPECT_EQ(knobs().cuda_resident_copy_bytes, 4096u) << "cuda_attend_bytes in the file";
+  EXPECT_EQ(knob_origin(index_of("cuda_resident_copy_bytes")), KnobOrigin::kFile);
+  EXPECT_EQ(knobs().shm_nontemporal_stores, ShmNontemporalStoresChoice::kOff) << "the present name wins";
+}
+
 TEST(Knobs, BadTextIsNamedAndTheDefaultStays) {
   EXPECT_EQ(knobs().spin_rounds, 0) << "HEADRACE_SPIN_ROUNDS was not a number";
   EXPECT_EQ(knob_origin(index_of("spin_rounds")), KnobOrigin::kDefault);
@@ -113,10 +121,14 @@ TEST(Knobs, EveryDefaultTextIsItsOwnValue) {
 // The knobs are read once a process, so the file and the variables are set before any test runs.
 void prepare_knob_environment() {
   const std::string path = ::testing::TempDir() + "headrace_knobs_test.conf";
-  std::ofstream(path) << "# comment\n\neager_bytes = 32K   # why\nverbose=1\nno_such = 3\nnonsense\n";
+  std::ofstream(path)
+      << "# comment\n\neager_bytes = 32K   # why\nverbose=1\ncuda_attend_bytes = 4K\nno_such = 3\nnonsense\n";
   ::setenv("HEADRACE_CONFIG_FILE", path.c_str(), 1);
   ::setenv("HEADRACE_VERBOSE", "2", 1);
   ::setenv("HEADRACE_SPIN_ROUNDS", "many", 1);
+  ::setenv("HEADRACE_SHM_SHUTTLES", "3", 1);
+  ::setenv("HEADRACE_SHM_PAST_CACHES", "on", 1);
+  ::setenv("HEADRACE_SHM_NONTEMPORAL_STORES", "off", 1);
 }
 
 }  // namespace hr
