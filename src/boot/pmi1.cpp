@@ -21,6 +21,7 @@ namespace {
 // The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
+constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
 constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
@@ -86,11 +87,17 @@ class Pmi1 final : public Provider {
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
     own_launcher_ = space_.starts_with(kOwnSpace);
-    read_mapping(identity->size, hosts);
+    if (identity->processes_here != 0) HR_TRY(read_mapping(identity->size, hosts));
     return kOk;
   }
 
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
+
+  // Our own launcher keeps the question until all have asked.
+  [[nodiscard]] bool compares_views() const noexcept override { return own_launcher_; }
+  Status compare_views(std::string_view view, std::string* hosts) override {
+    return get(kMapping, " seen=" + std::string(view), hosts);
+  }
 
   Status put(std::string_view key, std::string_view value) override {
     if (value.size() >= longest_value_) {
@@ -190,14 +197,13 @@ class Pmi1 final : public Provider {
     return kOk;
   }
 
-  // Leaves it empty when the launcher does not know the key.
-  void read_mapping(int size, std::vector<int>* hosts) {
+  Status read_mapping(int size, std::vector<int>* hosts) {
     std::string text;
-    if (!get("PMI_process_mapping", &text).ok()) {
-      take_detail();
-      return;
-    }
-    if (auto mapping = parse_process_mapping(text, size)) *hosts = std::move(*mapping);
+    HR_TRY(get(kMapping, &text));
+    auto mapping = parse_process_mapping(text, size);
+    if (!mapping) return fail(Errc::kOther, "boot: the launcher (PMI-1) says \"%s\" of hosts", text.c_str());
+    *hosts = std::move(*mapping);
+    return kOk;
   }
 
   WireMessage reply() const noexcept { return WireMessage(line_); }
