@@ -78,7 +78,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
   // Everybody has looked, or nobody will be helped by it any more.
-  if (!exchanged.ok() || state->processes.first_on_host()) view.forget();
+  if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
   const int host = state->processes.host_of(self.rank);

@@ -66,6 +66,7 @@ HostView::HostView(const std::string& directory, std::string_view job, std::stri
   for (int attempt = 0; attempt < kAttempts && !own.empty() && token.empty(); ++attempt) {
     if (::symlink(own.c_str(), link.c_str()) == 0) {
       token = own;
+      made_ = true;
     } else if (errno == EEXIST) {
       token = target_of(link);
     } else {

@@ -25,11 +25,14 @@ class HostView {
 
   // Equal exactly for processes that see each other's files and processes; with view_token(), their files.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  // Whether this process made the link.
+  [[nodiscard]] bool made() const noexcept { return made_; }
   // Takes the link away, once all processes have looked. Idempotent, for any of them.
   void forget() noexcept;
 
  private:
   std::string link_;  // empty: none
+  bool made_ = false;
   std::string text_;
 };
 

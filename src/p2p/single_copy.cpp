@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
@@ -152,7 +153,9 @@ double probe(const Announcement& announced, const Request& receive, const transp
 Status begin(const Announcement& announced, Request& receive) {
   begins(announced, receive, true);
   const Status status = shared_copy::begin(announced, receive);
-  if (!status.ok()) {
+  if (status.ok()) {
+    add(Statistic::single_copies);
+  } else {
     refuse(announced.from_proc);
     log::note_once(refusal_noted, "large messages take two copies instead of one: %s", take_detail().c_str());
   }
