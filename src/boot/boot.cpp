@@ -86,7 +86,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   SharedFile::need_names(mixed);
   const std::size_t here = state->processes.of_this_host().size();
   if (self.processes_here == 0) self.processes_here = static_cast<int>(here);
-  state->node_store = NodeStore(host, state->processes.first_on_host(), here == 1);
+  state->node_store = NodeStore(host, self.rank, state->processes.of_this_host().front(), here == 1);
   log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s%s", name, self.rank, self.size, host,
              self.job_id.c_str(), mixed ? "; processes of this node are in several pid or user namespaces" : "");
   return kOk;
@@ -118,7 +118,7 @@ const std::string& setting(std::string_view name) noexcept {
 
 Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }
 
-Status get(std::string_view key, std::string* value) { return state->provider->get(key, value); }
+Status get(int owner, std::string_view key, std::string* value) { return state->provider->get(owner, key, value); }
 
 Status fence() {
   HR_TRY(state->node_store.publish(*state->provider));

@@ -28,7 +28,7 @@ std::string unique_name() {
 Status read_views(Provider& provider, int size, Hosts* hosts) {
   std::vector<std::string> views(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
-    HR_TRY(provider.get(view_key(rank), &views[static_cast<std::size_t>(rank)]));
+    HR_TRY(provider.get(rank, view_key(rank), &views[static_cast<std::size_t>(rank)]));
   }
   *hosts = compare_views(views);
   return kOk;
@@ -63,7 +63,7 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
     if (!provider.can_wait()) HR_TRY(provider.fence());
     if (!first) {
       std::string text;
-      HR_TRY(get_long(provider, kJob, provider.can_wait(), &text));
+      HR_TRY(provider.can_wait() ? get_long_waiting(provider, 0, kJob, &text) : get_long(provider, 0, kJob, &text));
       HR_TRY(split(text, settings));
     }
   }

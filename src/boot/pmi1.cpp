@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -81,7 +82,7 @@ class Pmi1 final : public Provider {
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
     space_ = reply().field("kvsname");
     HR_TRY(call("cmd=get_appnum\n", "appnum"));
-    identity->appnum = reply().number("appnum", 0);
+    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm says -1
     HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
@@ -96,7 +97,7 @@ class Pmi1 final : public Provider {
   // Our own launcher keeps the question until all have asked.
   [[nodiscard]] bool compares_views() const noexcept override { return own_launcher_; }
   Status compare_views(std::string_view view, std::string* hosts) override {
-    return get(kMapping, " seen=" + std::string(view), hosts);
+    return ask(kMapping, " seen=" + std::string(view), hosts);
   }
 
   Status put(std::string_view key, std::string_view value) override {
@@ -109,11 +110,11 @@ class Pmi1 final : public Provider {
     return call(line, "put_result");
   }
 
-  Status get(std::string_view key, std::string* value) override { return get(key, "", value); }
+  Status get(int /*owner*/, std::string_view key, std::string* value) override { return ask(key, "", value); }
 
   // Our own launcher keeps the question until somebody has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
-  Status get_waiting(std::string_view key, std::string* value) override { return get(key, " wait=1", value); }
+  Status get_waiting(std::string_view key, std::string* value) override { return ask(key, " wait=1", value); }
 
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
   Status begin_fence() override { return send(kEnterBarrier); }
@@ -165,7 +166,7 @@ class Pmi1 final : public Provider {
   }
 
  private:
-  Status get(std::string_view key, std::string_view how, std::string* value) {
+  Status ask(std::string_view key, std::string_view how, std::string* value) {
     std::string line = "cmd=get kvsname=" + space_ + " key=";
     line.append(key).append(how).append("\n");
     HR_TRY(call(line, "get_result"));
@@ -199,7 +200,7 @@ class Pmi1 final : public Provider {
 
   Status read_mapping(int size, std::vector<int>* hosts) {
     std::string text;
-    HR_TRY(get(kMapping, &text));
+    HR_TRY(ask(kMapping, "", &text));
     auto mapping = parse_process_mapping(text, size);
     if (!mapping) return fail(Errc::kOther, "boot: the launcher (PMI-1) says \"%s\" of hosts", text.c_str());
     *hosts = std::move(*mapping);

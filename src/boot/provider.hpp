@@ -29,7 +29,8 @@ class Provider {
     return Errc::kUnsupportedOperation;
   }
   virtual Status put(std::string_view key, std::string_view value) = 0;
-  virtual Status get(std::string_view key, std::string* value) = 0;
+  // `owner`: the rank that put it.
+  virtual Status get(int owner, std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
   // The same in two steps; by default the first one blocks.
   virtual Status begin_fence() { return fence(); }

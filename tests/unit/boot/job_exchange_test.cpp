@@ -49,7 +49,7 @@ class Process final : public Provider {
     space_.changed.notify_all();
     return kOk;
   }
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     ++gets;
     const std::lock_guard guard(space_.mutex);
     const auto found = space_.values.find(key);
