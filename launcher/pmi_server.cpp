@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "boot/host_view.hpp"
+
 namespace hr::launcher {
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const HostSplit& hosts, Callbacks callbacks)
@@ -36,7 +38,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "put") {
     put(rank, message.field("key"), message.field("value"));
   } else if (command == "get") {
-    get(rank, message.field("key"), message.field("wait") == "1");
+    const std::string_view view = message.field("seen");
+    if (view.empty()) return get(rank, message.field("key"), message.field("wait") == "1");
+    compare(rank, view);
   } else if (command == "barrier_in") {
     enter_barrier(rank);
   } else if (command == "finalize") {
@@ -78,6 +82,20 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
   }
   callbacks_.send(rank, found == values_.end() ? "cmd=get_result rc=-1 msg=key_not_found value=unknown"
                                                : "cmd=get_result rc=0 msg=success value=" + found->second);
+}
+
+// Ours only (boot/pmi1.cpp): the answer goes to all when the last has come.
+void PmiServer::compare(int rank, std::string_view view) {
+  views_.resize(ranks_.size());
+  std::string& own = views_[static_cast<std::size_t>(rank)];
+  if (own.empty()) ++looked_;
+  own = view;
+  if (looked_ < ranks_.size()) return;
+  const std::string hosts = boot::format_hosts(boot::compare_views(std::exchange(views_, {})));
+  looked_ = 0;
+  for (std::size_t each = 0; each < ranks_.size(); ++each) {
+    callbacks_.send(static_cast<int>(each), "cmd=get_result rc=0 msg=success value=" + hosts);
+  }
 }
 
 void PmiServer::enter_barrier(int rank) {

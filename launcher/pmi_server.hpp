@@ -35,7 +35,7 @@ class PmiServer {
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
   // True when some rank waits for others, in a barrier or for a value.
-  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !asked_for_.empty(); }
+  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || looked_ != 0 || !asked_for_.empty(); }
 
  private:
   struct RankState {
@@ -48,6 +48,7 @@ class PmiServer {
   void enter_barrier(int rank);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
+  void compare(int rank, std::string_view view);
 
   std::string space_;
   std::vector<int> appnums_;
@@ -57,6 +58,8 @@ class PmiServer {
   std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
   std::size_t waiting_ = 0;                                         // ranks in the barrier
+  std::vector<std::string> views_;  // of ranks that wait to hear where all are (boot/host_view.hpp); empty: not yet
+  std::size_t looked_ = 0;          // how many have one
 };
 
 }  // namespace hr::launcher

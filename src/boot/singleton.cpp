@@ -5,7 +5,6 @@
 #include <ctime>
 #include <map>
 
-#include "base/knobs.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
@@ -14,12 +13,6 @@ namespace {
 class Singleton final : public Provider {
  public:
   Status connect(Identity* identity, std::vector<int>* hosts) override {
-    // A launcher that we do not speak with would otherwise give N jobs of one rank, silently.
-    if (environment("PMIX_RANK") != nullptr && environment("PMIX_NAMESPACE") != nullptr) {
-      return fail(Errc::kOther,
-                  "boot: this process was started by a PMIx launcher, which Headrace does not speak yet; start it with "
-                  "Headrace's mpiexec, with MPICH's, or with srun --mpi=pmi2 (alone: unset PMIX_RANK)");
-    }
     timespec time{};
     ::clock_gettime(CLOCK_REALTIME, &time);
     char job[64];
@@ -38,7 +31,7 @@ class Singleton final : public Provider {
     return kOk;
   }
 
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     const auto found = values_.find(key);
     if (found == values_.end()) {
       return fail(Errc::kOther, "boot: nobody has put the key \"%.*s\"", static_cast<int>(key.size()), key.data());

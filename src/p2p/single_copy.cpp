@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
@@ -118,8 +119,18 @@ class Choice {
 using Choices = std::array<Choice, kClasses>;
 
 std::vector<std::unique_ptr<Choices>> choices;  // by process; made at its first long message
-bool refused = false;                           // the system does not let us read other processes
+std::vector<bool> refused;                      // by process; its memory cannot be read
 bool refusal_noted = false;
+
+bool is_refused(int proc) {
+  const auto peer = static_cast<std::size_t>(proc);
+  return peer < refused.size() && refused[peer];
+}
+void refuse(int proc) {
+  const auto peer = static_cast<std::size_t>(proc);
+  if (peer >= refused.size()) refused.resize(peer + 1);
+  refused[peer] = true;
+}
 
 Choice& choice_of(int proc, std::size_t bytes) {
   const auto peer = static_cast<std::size_t>(proc);
@@ -134,7 +145,7 @@ bool eligible(const Announcement& announced, const Request& receive) {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  if (!caps.remote_read || refused || !eligible(announced, receive)) return kNotApplicable;
+  if (!caps.remote_read || is_refused(announced.from_proc) || !eligible(announced, receive)) return kNotApplicable;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   return choice_of(announced.from_proc, receive.total_).reads() ? 0.0 : kSlow;
 }
@@ -142,8 +153,10 @@ double probe(const Announcement& announced, const Request& receive, const transp
 Status begin(const Announcement& announced, Request& receive) {
   begins(announced, receive, true);
   const Status status = shared_copy::begin(announced, receive);
-  if (!status.ok()) {
-    refused = true;
+  if (status.ok()) {
+    add(Statistic::single_copies);
+  } else {
+    refuse(announced.from_proc);
     log::note_once(refusal_noted, "large messages take two copies instead of one: %s", take_detail().c_str());
   }
   return status;
