@@ -99,13 +99,16 @@ def abort(launcher):
 
 
 def vanish(launcher):
-    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them)."""
+    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them).
+
+    Of Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
+    """
     child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
     for _ in range(RANKS):
         line = child.stdout.readline()
         need(line.startswith("rank "), f"no rank, but {line!r}")
-    os.killpg(child.pid, signal.SIGKILL)
-    child.communicate()
+    os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)
+    child.communicate(timeout=30)
 
 
 def main() -> int:
