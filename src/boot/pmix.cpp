@@ -1,5 +1,7 @@
 // PMIx: the library of the launcher's kind, opened at run time, speaks with a daemon on the host.
 // Spoken by PRRTE (prterun, Open MPI's mpirun) and by Slurm's pmix plugin.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -77,12 +79,22 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
+// Nobody would end this process when the job is over: it goes with its launcher, as under our own.
+void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
+  constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(1);
+}
+
 class Pmix final : public Provider {
  public:
   Status connect(Identity* identity, std::vector<int>* /*hosts*/) override {
     HR_TRY(pmix::open_library(&library_));
     HR_TRY(check("PMIx_Init", library_->init(&self_, nullptr, 0)));
     connected_ = true;
+    pmix::Code gone = pmix::kLostConnection;
+    // Where it is refused a process outlives its launcher.
+    static_cast<void>(library_->register_event(&gone, 1, nullptr, 0, launcher_gone, nullptr, nullptr));
     identity->rank = static_cast<int>(self_.rank);
     identity->size = of_job(pmix::kJobSize, -1);
     if (identity->size < 1 || identity->rank >= identity->size) {

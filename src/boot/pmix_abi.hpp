@@ -12,7 +12,8 @@ namespace hr::boot::pmix {
 
 using Code = int;
 inline constexpr Code kSuccess = 0;
-inline constexpr Code kDoneAtOnce = -157;  // of a call that begins something: it is done, with success
+inline constexpr Code kLostConnection = -61;  // the daemon that the process speaks with is gone
+inline constexpr Code kDoneAtOnce = -157;     // of a call that begins something: it is done, with success
 
 using Rank = std::uint32_t;
 inline constexpr Rank kJob = UINT32_MAX - 1;  // stands for all ranks of a job, and for the job itself
@@ -65,14 +66,18 @@ using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
 
 // Keys: of calls, and of what the launcher says of a job.
-inline constexpr const char* kCollect = "pmix.collect";      // bool: a fence hands out what all have put
-inline constexpr const char* kImmediate = "pmix.immediate";  // bool: do not wait for a key that nobody has put
+inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence hands out what all have put
 inline constexpr const char* kJobSize = "pmix.job.size";
 inline constexpr const char* kAppNumber = "pmix.appnum";
 inline constexpr const char* kUniverseSize = "pmix.univ.size";
 
 // Called by a thread of the library.
 using Done = void (*)(Code status, void* data);
+
+// Called by a thread of the library when something has happened that it was registered for. The last two are to be
+// called and handed on when it is dealt with.
+using Event = void (*)(std::size_t registration, Code status, const Proc* source, Info* info, std::size_t count,
+                       Info* results, std::size_t result_count, void* handled, void* data);
 
 using InitFunction = Code (*)(Proc* self, Info* info, std::size_t count);
 using FinalizeFunction = Code (*)(const Info* info, std::size_t count);
@@ -84,6 +89,9 @@ using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info*
                                void* data);
 // The value is the caller's, from malloc(), and so is what it points to.
 using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info, std::size_t count, Value** value);
+// Blocks where nothing is to be called.
+using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
+                                  void* registered, void* data);
 using ErrorStringFunction = const char* (*)(Code status);
 
 }  // namespace hr::boot::pmix

@@ -17,6 +17,7 @@ struct Library {
   CommitFunction commit = nullptr;
   FenceFunction begin_fence = nullptr;
   GetFunction get = nullptr;
+  RegisterFunction register_event = nullptr;
   ErrorStringFunction error_string = nullptr;
 };
 

@@ -2,17 +2,31 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <map>
 
+#include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
 namespace {
 
+// srun without --mpi starts as many jobs of one process, which is seldom what was meant. One of them says so.
+void note_srun() {
+  const char* const tasks = environment("SLURM_STEP_NUM_TASKS");
+  const char* const task = environment("SLURM_PROCID");
+  if (tasks == nullptr || task == nullptr || std::strcmp(tasks, "1") == 0 || std::strcmp(task, "0") != 0) return;
+  log::write(log::Level::kError,
+             "srun started %s processes, and each is a job of its own: srun --mpi=pmi2 or --mpi=pmix makes them one job",
+             tasks);
+}
+
 class Singleton final : public Provider {
  public:
   Status connect(Identity* identity, std::vector<int>* hosts) override {
+    note_srun();
     timespec time{};
     ::clock_gettime(CLOCK_REALTIME, &time);
     char job[64];

@@ -35,7 +35,7 @@ def prrte():
     return words, {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": prefix}
 
 
-LAUNCHERS = {"pmi2": lambda: slurm("pmi2"), "pmix": lambda: slurm("pmix"), "hydra": hydra, "prrte": prrte}
+LAUNCHERS = {"none": lambda: slurm("none"), "pmi2": lambda: slurm("pmi2"), "pmix": lambda: slurm("pmix"), "hydra": hydra, "prrte": prrte}
 # What the launcher answers where a rank calls MPI_Abort with code 42: others than ours report what they like, but fail.
 ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
 
@@ -79,6 +79,13 @@ def hello(launcher):
     need(len(re.findall("^2 here", done.stdout, re.MULTILINE)) == 4, "not 2 ranks share the cores of a host", done)
 
 
+def alone(launcher):
+    """A launcher that nobody speaks with: each process is a job, and one says so."""
+    done = run(launcher, "tests/fault/launch_probe", "init", "hello", "finalize")
+    need(done.returncode == 0 and done.stdout.count("rank 0 of 1 ") == RANKS, "not as many jobs", done)
+    need(done.stderr.count("srun started 4 processes") == 1, "nobody says it, or all do", done)
+
+
 def programs(launcher):
     for words in (
         ["tests/hosts/paths"], ["tests/mpi/mpi_ordering"], ["tests/mpi/coll/mpi_coll_reductions"],
@@ -99,13 +106,16 @@ def abort(launcher):
 
 
 def vanish(launcher):
-    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them)."""
+    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them).
+
+    Of Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
+    """
     child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
     for _ in range(RANKS):
         line = child.stdout.readline()
         need(line.startswith("rank "), f"no rank, but {line!r}")
-    os.killpg(child.pid, signal.SIGKILL)
-    child.communicate()
+    os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)
+    child.communicate(timeout=30)
 
 
 def main() -> int:
@@ -118,7 +128,7 @@ def main() -> int:
     for case in cases:
         begin = time.monotonic()
         try:
-            {"hello": hello, "programs": programs, "abort": abort, "vanish": vanish}[case](launcher)
+            {"hello": hello, "alone": alone, "programs": programs, "abort": abort, "vanish": vanish}[case](launcher)
         except Wrong as wrong:
             print(f"{launcher}, {case}: {wrong}")
             return 1

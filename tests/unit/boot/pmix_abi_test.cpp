@@ -32,6 +32,7 @@ TEST(PmixAbi, LayoutsAreTheLibrarys) {
 
 TEST(PmixAbi, NumbersAreTheLibrarys) {
   EXPECT_EQ(kSuccess, PMIX_SUCCESS);
+  EXPECT_EQ(kLostConnection, PMIX_ERR_LOST_CONNECTION);
   EXPECT_EQ(kDoneAtOnce, PMIX_OPERATION_SUCCEEDED);
   EXPECT_EQ(kJob, static_cast<Rank>(PMIX_RANK_WILDCARD));
   EXPECT_EQ(kGlobal, PMIX_GLOBAL);
@@ -48,7 +49,6 @@ TEST(PmixAbi, NumbersAreTheLibrarys) {
 
 TEST(PmixAbi, KeysAreTheLibrarys) {
   EXPECT_EQ(std::string(kCollect), PMIX_COLLECT_DATA);
-  EXPECT_EQ(std::string(kImmediate), PMIX_IMMEDIATE);
   EXPECT_EQ(std::string(kJobSize), PMIX_JOB_SIZE);
   EXPECT_EQ(std::string(kAppNumber), PMIX_APPNUM);
   EXPECT_EQ(std::string(kUniverseSize), PMIX_UNIV_SIZE);
@@ -71,6 +71,8 @@ TEST(PmixAbi, FunctionsAreCalledAlike) {
   static_assert(Passed<CommitFunction, decltype(&PMIx_Commit)>::value);
   static_assert(Passed<FenceFunction, decltype(&PMIx_Fence_nb)>::value);
   static_assert(Passed<GetFunction, decltype(&PMIx_Get)>::value);
+  static_assert(Passed<RegisterFunction, decltype(&PMIx_Register_event_handler)>::value);
+  static_assert(Passed<Event, pmix_notification_fn_t>::value);
   static_assert(Passed<ErrorStringFunction, decltype(&PMIx_Error_string)>::value);
   static_assert(Passed<Done, pmix_op_cbfunc_t>::value);
 }
