@@ -32,7 +32,11 @@ struct Get {
   bool waits;  // not started: the sender's data is not final
 };
 
-// A send of this process whose receiver waits for the data to become final.
+// A send of this process that was announced before its data was final.
+struct Pending final : Transfer {
+  mem::cuda::Fence fence;
+};
+// Its receiver waits for the data to become final.
 struct Unready {
   int proc;  // of the receiver
   Request* send;
@@ -47,10 +51,8 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 bool advance(void*);
 
-Status set_fence(Request& send) {
-  send.fence_ = std::make_shared<mem::cuda::Fence>();
-  return send.fence_->set(send.view_.where);
-}
+// Null: the data is final.
+Pending* pending(const Request& send) noexcept { return dynamic_cast<Pending*>(send.transfer_.get()); }
 
 void watch() {
   add_hook(&advance, nullptr);
@@ -83,7 +85,8 @@ bool poll_gets() {
 
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
-           if (!each.send->fence_->passed()) return false;
+           if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;
+           each.send->transfer_.reset();
            send_control(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
            return true;
          }) != 0;
@@ -99,16 +102,18 @@ bool advance(void*) {
   return moved;
 }
 
-double probe(const Announcement& announced, const Request& receive, const transport::Caps& /*caps*/) {
-  if ((announced.flags & wire::kView) == 0 || receive.total_ == 0) return kNotApplicable;
+// No message comes before the data is there.
+Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
+  if ((message.flags & wire::kView) == 0 || message.bytes == 0) return kNotApplicable;
   if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kNotApplicable;
-  if (receive.view_.where.is_host()) {
-    const bool direct = receive.view_.contiguous && receive.view_.where.pinned &&
-                        receive.view_.where.context != nullptr && layout::cuda::is_contiguous(announced.tail);
-    return direct ? 0.0 : kNotApplicable;
+  const auto bytes = static_cast<double>(message.bytes);
+  if (message.to_host()) {
+    const bool direct = message.to_pinned && message.to_contiguous && message.from_contiguous;
+    return direct ? Estimate{kDeviceCopySeconds + bytes / kPinnedBytesPerSecond} : kNotApplicable;
   }
   // Within a device the multiprocessors' queue copies.
-  return announced.time_sliced ? kSwitchSeconds + static_cast<double>(receive.total_) / kDeviceBytesPerSecond : 0.0;
+  return message.time_sliced ? Estimate{kSwitchSeconds + bytes / kDeviceBytesPerSecond}
+                             : Estimate{kDeviceCopySeconds + bytes / kPeerBytesPerSecond};
 }
 
 std::unique_ptr<Get> take_get() {
@@ -138,11 +143,6 @@ Status begin(const Announcement& announced, Request& receive) {
 
 // From the receiver of a send of this process.
 void arrive_ask(int from_proc, Request& send) {
-  // A device in an error state: the receiver's copy reports it.
-  if (send.fence_ == nullptr && !set_fence(send).ok()) {
-    send_control(from_proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(&send)));
-    return;
-  }
   state().unready.push_back({from_proc, &send});
   watch();
 }
@@ -199,8 +199,18 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView*
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
   *flags |= wire::kView;
-  if (send.fence_ == nullptr && !mem::cuda::Fence::needless(send.view_.where)) HR_TRY(set_fence(send));
-  if (send.fence_ != nullptr && !send.fence_->passed()) *flags |= wire::kPending;
+  if (pending(send) == nullptr && !mem::cuda::Fence::needless(send.view_.where)) {
+    auto made = std::make_unique<Pending>();
+    HR_TRY(made->fence.set(send.view_.where));
+    send.transfer_ = std::move(made);
+  }
+  Pending* const waits = pending(send);
+  if (waits == nullptr) return kOk;
+  if (waits->fence.passed()) {
+    send.transfer_.reset();
+  } else {
+    *flags |= wire::kPending;
+  }
   return kOk;
 }
 

@@ -41,7 +41,7 @@ void end(Put& put, Status status) {
     abandon(put.proc, *put.send, 0, why);
     set_detail(std::move(why));
   }
-  complete(*put.send, completion);
+  finish_send(*put.send, completion);
 }
 
 bool advance(void*) {
@@ -63,11 +63,11 @@ bool advance(void*) {
   return moved;
 }
 
-double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  const layout::View& to = receive.view_;
-  if ((announced.flags & wire::kPinned) == 0 || !caps.same_node || receive.total_ == 0) return kNotApplicable;
-  if (!to.contiguous || !mem::cuda::exports_to(announced.from_proc, to.where)) return kNotApplicable;
-  return knobs().cuda_ipc == CudaIpcChoice::kOff ? kNotApplicable : 0.125;
+// The clear-to-send and what says that the data is there.
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  if (knobs().cuda_ipc == CudaIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
+  if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;
+  return {2 * caps.latency_seconds + kDeviceCopySeconds + static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
 }
 
 Status begin(const Announcement& announced, Request& receive) {

@@ -41,11 +41,12 @@ Peer& make_peer(int proc) {
 
 Status connect(int proc, Peer** out) {
   if (peer_of(proc).lost) return lost_error(proc);
-  transport::Transport* transport = nullptr;
-  HR_TRY(transport::connect(proc, &transport));
+  transport::Paths paths;
+  HR_TRY(transport::connect(proc, &paths));
   Peer& peer = make_peer(proc);
-  peer.transport = transport;
-  peer.caps = transport->caps(proc);
+  peer.transport = paths.messages;
+  peer.memory = paths.memory;
+  peer.caps = paths.caps;
   // A synchronous eager message carries a cookie in front of its data.
   peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
   peer.plain_below = peer.eager_bytes + 1;

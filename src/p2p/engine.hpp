@@ -27,7 +27,8 @@ static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Pie
 
 // Another process (or this one), from the first message to it. Owner: the engine, until finalize().
 struct Peer {
-  transport::Transport* transport = nullptr;
+  transport::Transport* transport = nullptr;  // of all messages
+  transport::Transport* memory = nullptr;     // reaches memory that nobody exposed (Caps::remote_read); null: none does
   transport::Caps caps;
   std::size_t eager_bytes = 0;
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 where there is no connection
@@ -37,9 +38,6 @@ struct Peer {
   bool busy = false;           // in Engine::busy
   bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
   std::uint64_t place = 0;     // of the device that its last staged message went to; 0: none
-  // Its memory has been read; it may be written, as far as we know (shared_copy.cpp).
-  bool readable = false;
-  bool writable = true;
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
@@ -75,9 +73,6 @@ struct Engine {
   std::span<transport::Transport* const> transports;  // those that progress
   transport::Transport* sleeper = nullptr;            // the first transport that can sleep, if any
   double sleep_limit = 1;                             // seconds; short where another one cannot end its sleep
-  // Messages that this process and their other sides copy together (shared_copy.hpp), as far as it has not begun.
-  IntrusiveList<Request, &Request::link_> to_read;
-  IntrusiveList<Request, &Request::link_> to_write;
   Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request blocking_receive;

@@ -27,7 +27,7 @@ State& state() { return own<State>(); }
 
 void end(Request& send, Request& receive, Status status) {
   finish_rendezvous(receive, status);
-  complete(send, Completion{});
+  finish_send(send, Completion{});
 }
 
 bool advance(void*) {
@@ -67,8 +67,10 @@ Status start(Request& send, Request& receive, bool* started) {
   return kOk;
 }
 
-double probe(const Announcement& /*announced*/, const Request& /*receive*/, const transport::Caps& caps) {
-  return caps.same_address_space ? 0.0 : kNotApplicable;
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  if (!caps.same_address_space) return kNotApplicable;
+  return {message.from_device() || message.to_device() ? kDeviceCopySeconds
+                                                       : caps.memory(false).seconds(message.bytes)};
 }
 
 Status begin(const Announcement& announced, Request& receive) {

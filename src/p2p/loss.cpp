@@ -29,7 +29,7 @@ void fail_request(Request& request, Status error) {
   if (request.is_receive_) return finish_rendezvous(request, error);
   Completion completion;
   completion.error = error;
-  complete(request, completion);
+  finish_send(request, completion);
 }
 
 void end_receives() {

@@ -11,7 +11,6 @@
 #include "p2p/contention.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/shared_copy.hpp"
 #include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p {
@@ -104,10 +103,6 @@ bool poll() {
   for (transport::Transport* each : state->transports) moved |= each->progress();
   if (!state->busy.empty()) [[unlikely]]
     moved |= flush_busy(*state);
-  if (!state->to_read.empty() || !state->to_write.empty()) [[unlikely]] {
-    shared_copy::advance();
-    moved = true;
-  }
   if (!progress.hooks.empty()) [[unlikely]]
     moved |= run_hooks();
   // What came may be for a thread that sleeps.

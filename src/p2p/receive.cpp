@@ -102,7 +102,7 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie)
 void arrive_cancelled(Request& send) {
   Completion completion;
   completion.cancelled = true;
-  complete(send, completion);
+  finish_send(send, completion);
 }
 
 }  // namespace
@@ -225,8 +225,6 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
     HR_TRY(wait_until([&] { return request.complete(); }));
   }
   *completion = request.completion_;
-  if (request.fence_ != nullptr) [[unlikely]]
-    request.fence_.reset();
   if (!completion->error.ok()) [[unlikely]]
     set_detail(request.detail());
   return completion->error;

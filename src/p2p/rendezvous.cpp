@@ -3,10 +3,11 @@
 #include <array>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "mem/cuda/context.hpp"
+#include "p2p/choice.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/single_copy.hpp"
 
 namespace hr::p2p {
 
@@ -20,6 +21,19 @@ extern const Rendezvous kStream;      // pieces through the transport
 namespace {
 
 constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kDevicePut, &kStaged, &kSingleCopy, &kStream};
+static_assert(kProtocols.size() <= Choice::kMost);
+
+// The message is one of those that a trial times, from here to finish_rendezvous().
+void time(Request& receive, Trial* trial) {
+  if (trial != nullptr && trial->begin(ticks())) receive.trial_ = trial;
+}
+
+void end_timing(Request& receive) {
+  Trial* const trial = std::exchange(receive.trial_, nullptr);
+  if (trial == nullptr || !trial->end(receive.total_, ticks())) return;
+  log::write(log::Level::kDecision, "messages of %zu bytes from rank %d: %s (the second way saves %.0f %%)",
+             receive.total_, receive.proc_, trial->name(), 100 * trial->saved());
+}
 
 }  // namespace
 
@@ -51,32 +65,31 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   if (const Status status = connected_peer(announced.from_proc, &peer); !status.ok()) {
     return finish_rendezvous(receive, status);
   }
-  std::array<double, kProtocols.size()> cost;
-  for (std::size_t i = 0; i < kProtocols.size(); ++i) cost[i] = kProtocols[i]->probe(announced, receive, peer->caps);
-  for (;;) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < cost.size(); ++i) best = cost[i] < cost[best] ? i : best;
+  Choice& choice = choice_of(peer->proc, message_class(announced, receive), peer->caps);
+  time(receive, choice.trial());
+  for (std::size_t place = 0;; ++place) {
+    const Rendezvous& protocol = choice.at(place);
     if (log::enabled(log::Level::kTrace)) {
       log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, announced.bytes,
-                 announced.from_proc, kProtocols[best]->name);
+                 announced.from_proc, protocol.name);
     }
-    const Status status = kProtocols[best]->begin(announced, receive);
+    const Status status = protocol.begin(announced, receive);
     if (status.ok()) return;
-    if (status.errc() != Errc::kUnsupportedOperation) {
+    if (status.errc() != Errc::kUnsupportedOperation || place + 1 == choice.count()) {
       // The sender need not wait for a receiver that cannot take its data.
       send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
       return finish_rendezvous(receive, status);
     }
-    cost[best] = kNotApplicable;
+    receive.transfer_.reset();
+    // Another way than the one that is timed.
+    if (Trial* const trial = std::exchange(receive.trial_, nullptr)) trial->drop();
   }
 }
 
 void clear_to_send(int from, Request& send, const std::byte* payload) {
   wire::Cts cts;
   std::memcpy(&cts, payload, sizeof cts);
-  for (const Rendezvous* each : kProtocols) {
-    if (each->withdraw != nullptr) each->withdraw(send);
-  }
+  send.transfer_.reset();  // who was to move it does not any more
   static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
   peer_of(from).place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
@@ -92,10 +105,12 @@ void release_send(Request& send) {
   for (const Rendezvous* each : kProtocols) {
     if (each->released != nullptr && each->released(send)) return;
   }
-  complete(send, Completion{});
+  finish_send(send, Completion{});
 }
 
-Status begin_stream(const Announcement& announced, Request& receive) { return kStream.begin(announced, receive); }
+Status begin_fallback(const Announcement& announced, Request& receive) {
+  return kProtocols.back()->begin(announced, receive);
+}
 
 void account(Request& receive, std::size_t bytes, Status status) {
   if (!status.ok()) {
@@ -109,7 +124,8 @@ void account(Request& receive, std::size_t bytes, Status status) {
 }
 
 void finish_rendezvous(Request& receive, Status status) {
-  single_copy::ends(receive);
+  end_timing(receive);
+  receive.transfer_.reset();
   Completion completion = receive.completion_;
   if (!status.ok()) {
     completion.error = status;
@@ -117,6 +133,11 @@ void finish_rendezvous(Request& receive, Status status) {
     set_detail(std::move(receive.detail_));
   }
   complete(receive, completion);
+}
+
+void finish_send(Request& send, const Completion& completion) {
+  send.transfer_.reset();
+  complete(send, completion);
 }
 
 }  // namespace hr::p2p

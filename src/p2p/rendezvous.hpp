@@ -2,13 +2,14 @@
 //
 // The receiver chooses. Protocols are siblings: each is a file with one record, and a line in rendezvous.cpp's list,
 // and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
-// process and ends with the engine; whoever does these things goes through the list.
+// process and ends with the engine; whoever does these things goes through the list. What it keeps for a message hangs
+// on the request (Request::transfer_).
 //
-// A probe is pure: the modelled seconds for this announcement and this receive, or kNotApplicable; the least cost wins,
-// ties by order in the list. begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having moved anything; the next
-// best is tried. Another error ends the message: begin() has told the sender nothing that makes it go on. Where the
-// receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the list to take the
-// clear-to-send. Threads: library lock.
+// A probe is pure: the modelled seconds for messages of this class, or kNotApplicable; the least cost wins, ties by
+// order in the list. What was chosen is kept (choice.hpp). begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without
+// having moved anything; the next best is tried. Another error ends the message: begin() has told the sender nothing
+// that makes it go on. Where the receiver has the sender send (wire::Cts), the sender asks each protocol in the order
+// of the list to take the clear-to-send. Threads: library lock.
 #pragma once
 
 #include <limits>
@@ -36,16 +37,47 @@ struct Announcement {
   std::size_t tail_bytes = 0;
 };
 
-inline constexpr double kNotApplicable = std::numeric_limits<double>::infinity();
+// Everything that the choice of a protocol depends on, beside the peer and the knobs: messages of one class go one way.
+struct MessageClass {
+  std::size_t bytes = 0;        // to be moved: the least of the size class; 0: none
+  std::uint64_t flags = 0;      // wire::RtsFlag, but kPending
+  bool readable = false;        // the data is one run of host memory, and the sender has said where
+  bool from_contiguous = true;  // as far as the sender has said
+  bool time_sliced = false;     // Announcement::time_sliced
+  mem::Kind to = mem::Kind::kHost;
+  bool to_contiguous = true;
+  bool to_pinned = false;      // host memory that the receiver's device may write
+  bool to_exportable = false;  // the sender can map the memory; looked at where it says kPinned
 
-// Of a message between two processes that run on one GPU in turns (docs/adr/0020-time-sliced-gpu.md): until the GPU
-// has switched to a process that has work for its multiprocessors; a copy within the GPU; two copies by copy engines.
-inline constexpr double kSwitchSeconds = 150e-6;
-inline constexpr double kDeviceBytesPerSecond = 1.4e12;
-inline constexpr double kPinnedSeconds = 18e-6;
+  [[nodiscard]] bool from_device() const noexcept { return (flags & wire::kDevice) != 0; }
+  [[nodiscard]] bool to_host() const noexcept { return to == mem::Kind::kHost; }
+  [[nodiscard]] bool to_device() const noexcept { return to == mem::Kind::kDevice; }
+  // Unlike those of other classes.
+  [[nodiscard]] std::uint64_t key() const noexcept;
+};
+MessageClass message_class(const Announcement& announced, const Request& receive);
+
+// What a probe says. `guess`: the model may well be wrong, so that it is worth trying in the program (trial.hpp).
+struct Estimate {
+  double seconds;
+  bool guess = false;
+};
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr Estimate kNotApplicable{kNever};
+
+// What devices take, whatever transport the messages go by: one copy or kernel by a device, and until it is seen to be
+// done; copies between device memory and pinned host memory, and two of them that overlap in pieces; memory of one
+// device and another; within a device.
+inline constexpr double kDeviceCopySeconds = 10e-6;
 inline constexpr double kPinnedBytesPerSecond = 50e9;
+inline constexpr double kPinnedSeconds = 18e-6;
+inline constexpr double kPeerBytesPerSecond = 150e9;
+inline constexpr double kDeviceBytesPerSecond = 1.4e12;
+// On a GPU that the two processes share by time slices (docs/adr/0020-time-sliced-gpu.md): until it has switched to a
+// process that has work for its multiprocessors.
+inline constexpr double kSwitchSeconds = 150e-6;
 
-// Up to here the two copies are quicker.
+// Up to here two copies through pinned memory are quicker than one switch.
 inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
@@ -69,7 +101,7 @@ constexpr Arrival arrival(wire::Kind kind) noexcept {
 // Null: there is nothing to be done.
 struct Rendezvous {
   const char* name;
-  double (*probe)(const Announcement& announced, const Request& receive, const transport::Caps& caps);
+  Estimate (*probe)(const MessageClass& message, const transport::Caps& caps);
   Status (*begin)(const Announcement& announced, Request& receive);
   std::span<const Arrival> arrivals = {};
   // Sender: the receiver has cleared this message, of which Request::peer_cookie_ and total_ are set; `tail` follows
@@ -77,8 +109,6 @@ struct Rendezvous {
   bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
   // Sender: the receiver needs the data no more, by this protocol's doing or not. True: this process still does.
   bool (*released)(Request& send) = nullptr;
-  // Sender: another protocol is about to send what this one was to move.
-  void (*withdraw)(Request& send) = nullptr;
   // That process has given up this memory, which it had exported.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
   // That process will say nothing any more (loss.hpp). What this process is copying goes on to its end.
@@ -103,12 +133,14 @@ void begin_rendezvous(Request& receive, const Announcement& announced);
 void clear_to_send(int from, Request& send, const std::byte* payload);
 // Sender: the receiver has fetched the data itself, or does not want it.
 void release_send(Request& send);
-// The protocol that can always, for one whose own way has failed: pieces through the transport.
-Status begin_stream(const Announcement& announced, Request& receive);
+// The last protocol of the list, which always can: for one whose own way has failed.
+Status begin_fallback(const Announcement& announced, Request& receive);
 // So many bytes of an announced message are where they belong, or have failed with this status; the first failure is
 // what the receive reports. It ends when all are accounted for.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of an announced message.
 void finish_rendezvous(Request& receive, Status status);
+// Ends the send of an announced message.
+void finish_send(Request& send, const Completion& completion);
 
 }  // namespace hr::p2p

@@ -54,6 +54,7 @@ Status cancel(Request& request) {
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kQueued) {
     request.link_.unlink();  // nobody has heard of it
+    request.transfer_.reset();
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.

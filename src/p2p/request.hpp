@@ -20,11 +20,16 @@
 #include "base/object.hpp"
 #include "layout/view.hpp"
 
-namespace hr::mem::cuda {
-class Fence;
-}
-
 namespace hr::p2p {
+
+class Trial;  // trial.hpp
+
+// What a protocol keeps for a message that it moves (rendezvous.hpp). Owner: the request, until that ends or the
+// message goes another way.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+};
 
 // What a completed operation reports; bind/ turns it into an MPI_Status.
 struct Completion {
@@ -93,7 +98,6 @@ class alignas(64) Request final : public Object {
 
   // --- what every message touches: three cache lines, in the order in which it does ---
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
-  enum class Timing : std::uint8_t { kNone, kRead, kStream };
   std::atomic<bool> complete_ = false;
   bool active_ = true;
   bool persistent_ = false;
@@ -101,9 +105,8 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;        // a receive of one run, with nothing set that the next one does not set again
-  Timing timing_ = Timing::kNone;  // p2p/single_copy: what a receive that is under way counts for
-  Link link_;                      // posted queue, the engine's copies, or the peer's queue of sends
+  bool recyclable_ = false;  // a receive of one run, with nothing set that the next one does not set again
+  Link link_;                // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
   int tag_ = 0;
@@ -120,19 +123,11 @@ class alignas(64) Request final : public Object {
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
-  std::uint64_t peer_address_ = 0;  // receive: of the data in the sender's memory, where it is read there
-  std::size_t offset_ = 0;          // bytes of the packed form done
-  std::size_t total_ = 0;           // bytes to move
-  // Device memory: what the program had put on its default stream before the call. Null: not looked at.
-  std::shared_ptr<mem::cuda::Fence> fence_;
-  // p2p/shared_copy: the receive's word; reading has failed; the send's data is read again, after the first kDone; what
-  // it is in the midst of.
-  enum class Writing : std::uint8_t { kNot, kUnderWay, kReleased };
-  std::uint32_t generation_ = 0;
-  std::uint8_t word_ = 0;
-  bool unreadable_ = false;
-  bool read_again_ = false;
-  Writing writing_ = Writing::kNot;
+  std::size_t offset_ = 0;  // bytes of the packed form done
+  std::size_t total_ = 0;   // bytes to move
+  // Of an announced message.
+  std::unique_ptr<Transfer> transfer_;
+  Trial* trial_ = nullptr;  // receive: that this message is timed for
   std::string detail_;
 };
 

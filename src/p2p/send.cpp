@@ -116,6 +116,7 @@ Status offer(Peer& peer, Request& send) {
   if (!status.ok() || (small && !send.synchronous_)) {
     Completion completion;
     completion.error = status;
+    if (!small) send.transfer_.reset();
     complete(send, completion);
   }
   return kOk;
@@ -124,8 +125,6 @@ Status offer(Peer& peer, Request& send) {
 }  // namespace
 
 void start_send(Peer& peer, Request& send) {
-  if (send.fence_ != nullptr) [[unlikely]]
-    send.fence_.reset();
   // After answers that wait for room, of which one may cancel an earlier message with this very request.
   if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,61 +12,119 @@
 #include "base/log.hpp"
 #include "p2p/claims.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
 
 namespace hr::p2p::shared_copy {
 namespace {
 
-using List = IntrusiveList<Request, &Request::link_>;
+class Batch;
 
-bool refusal_noted = false;
-std::uint32_t last_generation = 0;
-std::uint64_t words_in_use = 0;  // by index, of this process's words
+// Of a message that both sides copy: on the receive, and on the send once its receiver has said where its buffer is.
+struct Copy final : Transfer {
+  explicit Copy(Request& copied) noexcept : request(copied) {}
+  ~Copy() override;
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  Request& request;
+  Link link;                  // in State::to_read or to_write
+  std::uint64_t address = 0;  // of the other side's data
+  std::uint32_t generation = 0;
+  std::uint8_t word = 0;
+  bool unreadable = false;  // receive: reading has failed
+  bool read_again = false;  // send: its data is read again, after the first kDone
+  enum class Writing : std::uint8_t { kNot, kUnderWay, kReleased } writing = Writing::kNot;  // send
+};
+using List = IntrusiveList<Copy, &Copy::link>;
+
+// Null: it has none, as where its receiver copies all by itself.
+Copy* copy_of(const Request& request) noexcept { return dynamic_cast<Copy*>(request.transfer_.get()); }
+
+// What has been found out of a process.
+struct Known {
+  bool readable = false;
+  bool writable = true;  // as far as we know
+};
+
+struct State final : FileState {
+  // What has not begun.
+  List to_read;
+  List to_write;
+  std::vector<const Batch*> rounds;  // under way
+  std::vector<Known> known;          // by process
+  std::uint32_t last_generation = 0;
+  std::uint64_t words_in_use = 0;  // by index, of this process's words
+  bool refusal_noted = false;
+};
+State& state() { return own<State>(); }
+
 constexpr std::size_t kWords = 64;
 constexpr std::size_t kTrialBytes = 64;
 
-// A word of this process that no copy uses; kWords when there is none.
-std::size_t free_word(std::span<transport::SharedWord> words) {
-  const auto first = static_cast<std::size_t>(std::countr_one(words_in_use));
-  return first < words.size() ? first : kWords;
+Known& known(int proc) {
+  auto& all = state().known;
+  if (static_cast<std::size_t>(proc) >= all.size()) all.resize(static_cast<std::size_t>(proc) + 1);
+  return all[static_cast<std::size_t>(proc)];
 }
 
-using p2p::peer_of;
-Peer& peer_of(const Request& request) { return peer_of(request.proc_); }
+transport::Transport& memory_of(int proc) { return *peer_of(proc).memory; }
+
+// A word of this process that no copy uses; kWords when there is none.
+std::size_t free_word(std::span<transport::SharedWord> words) {
+  const auto first = static_cast<std::size_t>(std::countr_one(state().words_in_use));
+  return first < words.size() ? first : kWords;
+}
+// All is claimed: who comes for the word now finds nothing left, or another generation.
+void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
+
+// Of a message whose other side is lost; else it is in no list.
+Copy::~Copy() {
+  if (!link.linked()) return;
+  link.unlink();
+  if (request.is_receive_) give_back_word(*this);
+}
+
+bool advance(void*);
+
+// There is something to be copied by rounds.
+void watch(List& list, Copy& copy) {
+  list.push_back(copy);
+  add_hook(&advance, nullptr);
+}
 
 // Less is copied with the lock: who waits for it waits no longer than for a round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
-
-class Batch;
-std::vector<const Batch*> rounds;  // under way
 
 // One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
 // them wait long. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
-  struct Copy {
-    Request* request;
+  struct Part {
+    Copy* copy;
     std::byte* local;
     std::uint64_t remote;
     Claims claims;
   };
 
   // Takes the first of a list, at least one, out of it, and claims a part of each.
-  Batch(List& list, int owner_of_words, Next next) : next_(next), peer_(peer_of(*list.front())) {
-    const auto words = peer_.transport->shared_words(owner_of_words);
+  Batch(List& list, int owner_of_words, Next next)
+      : next_(next), proc_(list.front()->request.proc_), transport_(memory_of(proc_)) {
+    const auto words = transport_.shared_words(owner_of_words);
     std::size_t bytes = 0;
-    for (Request* each = list.front(); each != nullptr && each->proc_ == peer_.proc; each = list.front()) {
-      bytes += each->total_;
+    for (Copy* each = list.front(); each != nullptr && each->request.proc_ == proc_; each = list.front()) {
+      const Request& request = each->request;
+      bytes += request.total_;
       if (count_ == kMost || (count_ != 0 && bytes > kMostBytes)) break;
       List::remove(*each);
-      copies_[count_++] = {each, each->view_.data(), each->peer_address_,
-                           Claims(words[each->word_].value, each->generation_, each->total_)};
+      parts_[count_++] = {each, request.view_.data(), each->address,
+                          Claims(words[each->word].value, each->generation, request.total_)};
     }
     claim();
-    rounds.push_back(this);
+    state().rounds.push_back(this);
   }
-  ~Batch() { std::erase(rounds, this); }
+  ~Batch() { std::erase(state().rounds, this); }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
@@ -74,10 +133,10 @@ class Batch {
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (copies_[i].claims.claimed()) {
-        copies_[kept++] = copies_[i];
+      if (parts_[i].claims.claimed()) {
+        parts_[kept++] = parts_[i];
       } else {
-        forget(*copies_[i].request);
+        forget(*parts_[i].copy);
       }
     }
     count_ = kept;
@@ -88,11 +147,11 @@ class Batch {
   template <class CopyParts>
   Status move(bool lets_others_in, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
-    for (const transport::RemotePart& part : parts()) bytes += part.bytes;
+    for (const transport::RemotePart& part : claimed()) bytes += part.bytes;
     const int depth = lets_others_in && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
     Status status = kOk;
-    for (; parts_count_ != 0 && (status.ok() || claims_all); claim()) {
-      if (status.ok()) status = copy_parts(*peer_.transport, peer_.proc, parts());
+    for (; claimed_count_ != 0 && (status.ok() || claims_all); claim()) {
+      if (status.ok()) status = copy_parts(transport_, proc_, claimed());
       progress_thread::count_round();
     }
     LibraryLock::resume(depth);
@@ -100,29 +159,32 @@ class Batch {
     return status;
   }
 
-  [[nodiscard]] std::span<const Copy> copies() const noexcept { return {copies_.data(), count_}; }
-  [[nodiscard]] Peer& peer() const noexcept { return peer_; }
+  [[nodiscard]] std::span<const Part> parts() const noexcept { return {parts_.data(), count_}; }
+  [[nodiscard]] int proc() const noexcept { return proc_; }
 
  private:
   static constexpr std::size_t kMost = 8;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-  [[nodiscard]] std::span<const transport::RemotePart> parts() const noexcept { return {parts_.data(), parts_count_}; }
+  [[nodiscard]] std::span<const transport::RemotePart> claimed() const noexcept {
+    return {claimed_.data(), claimed_count_};
+  }
   void claim() noexcept {
-    parts_count_ = 0;
+    claimed_count_ = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      Copy& copy = copies_[i];
-      const Claims::Part part = (copy.claims.*next_)();
-      if (part.bytes != 0) parts_[parts_count_++] = {copy.remote + part.begin, copy.local + part.begin, part.bytes};
+      Part& part = parts_[i];
+      const Claims::Part next = (part.claims.*next_)();
+      if (next.bytes != 0) claimed_[claimed_count_++] = {part.remote + next.begin, part.local + next.begin, next.bytes};
     }
   }
 
   Next next_;
-  Peer& peer_;
-  std::array<Copy, kMost> copies_;
+  int proc_;
+  transport::Transport& transport_;
+  std::array<Part, kMost> parts_;
   std::size_t count_ = 0;
-  std::array<transport::RemotePart, kMost> parts_;
-  std::size_t parts_count_ = 0;
+  std::array<transport::RemotePart, kMost> claimed_;
+  std::size_t claimed_count_ = 0;
 };
 
 // The sender's data is no longer needed: so it learns once this process reads no more.
@@ -130,52 +192,54 @@ void release_sender(const Request& receive) {
   send_control(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
 }
 
-Status read(Request& receive, std::size_t begin, std::size_t bytes) {
-  const transport::RemotePart part{receive.peer_address_ + begin, receive.view_.data() + begin, bytes};
-  return peer_of(receive).transport->get(receive.proc_, nullptr, {&part, 1}, nullptr);
+Status read(Request& receive, std::uint64_t address, std::size_t begin, std::size_t bytes) {
+  const transport::RemotePart part{address + begin, receive.view_.data() + begin, bytes};
+  return memory_of(receive.proc_).get(receive.proc_, nullptr, {&part, 1}, nullptr);
 }
 
-Status read_all(Request& receive, std::size_t begin) {
-  HR_TRY(read(receive, begin, receive.total_ - begin));
+Status read_all(Request& receive, std::uint64_t address, std::size_t begin) {
+  HR_TRY(read(receive, address, begin, receive.total_ - begin));
   release_sender(receive);
   return kOk;
 }
 
-void open(Peer& peer, Request& receive, std::size_t word) {
-  words_in_use |= std::uint64_t{1} << word;
-  receive.word_ = static_cast<std::uint8_t>(word);
-  receive.generation_ = ++last_generation;
-  Claims(peer.transport->shared_words(engine()->rank)[word].value, receive.generation_, receive.total_).open();
+void open(Request& receive, std::uint64_t address, std::size_t word) {
+  auto made = std::make_unique<Copy>(receive);
+  Copy& copy = *made;
+  receive.transfer_ = std::move(made);
+  state().words_in_use |= std::uint64_t{1} << word;
+  copy.address = address;
+  copy.word = static_cast<std::uint8_t>(word);
+  copy.generation = ++state().last_generation;
+  Claims(memory_of(receive.proc_).shared_words(engine()->rank)[word].value, copy.generation, receive.total_).open();
   const wire::Share share{reinterpret_cast<std::uint64_t>(&receive),
                           reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_,
-                          static_cast<std::uint32_t>(word), receive.generation_};
-  send_control(peer.proc, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
-  engine()->to_read.push_back(receive);
-  progress_thread::wake();
+                          static_cast<std::uint32_t>(word), copy.generation};
+  send_control(receive.proc_, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
+  watch(state().to_read, copy);
 }
 
-// All is claimed: who comes for the word now finds nothing left, or another generation.
-void give_back_word(const Request& receive) { words_in_use &= ~(std::uint64_t{1} << receive.word_); }
-
-void stream_instead(Request& receive) {
+void fall_back(Request& receive) {
   static_cast<void>(take_detail());
   receive.offset_ = 0;
+  receive.transfer_.reset();
   Announcement announced;
   announced.from_proc = receive.proc_;
   announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(begin_stream(announced, receive));  // which sends a message, no more
+  static_cast<void>(begin_fallback(announced, receive));  // which sends a message, no more
 }
 
-// So many bytes are dealt with, by whoever claimed them.
-void account_for(Request& receive, std::size_t bytes) {
+// So many bytes are dealt with, by whoever claimed them. The copy may be gone then.
+void account_for(Copy& copy, std::size_t bytes) {
+  Request& receive = copy.request;
   receive.offset_ += bytes;
   if (receive.offset_ < receive.total_) return;
-  if (std::exchange(receive.unreadable_, false)) return stream_instead(receive);
+  if (copy.unreadable) return fall_back(receive);
   finish_rendezvous(receive, kOk);
 }
 
 void read_fronts(bool lets_others_in) {
-  Batch batch(engine()->to_read, engine()->rank, &Claims::from_front);
+  Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
   // After a failure the rest is claimed all the same, so that the sender stops.
   const bool failed =
@@ -185,132 +249,125 @@ void read_fronts(bool lets_others_in) {
            .ok();
   if (failed) {
     static_cast<void>(take_detail());
-    batch.peer().readable = false;
+    known(batch.proc()).readable = false;
   }
-  for (const Batch::Copy& copy : batch.copies()) {
-    give_back_word(*copy.request);
-    if (failed) copy.request->unreadable_ = true;  // the stream begins when the sender has stopped writing
-    if (!failed) release_sender(*copy.request);
-    account_for(*copy.request, copy.claims.front_bytes());
+  for (const Batch::Part& part : batch.parts()) {
+    Copy& copy = *part.copy;
+    give_back_word(copy);
+    if (failed) copy.unreadable = true;  // the fallback begins when the sender has stopped writing
+    if (!failed) release_sender(copy.request);
+    account_for(copy, part.claims.front_bytes());
   }
 }
 
 void write_backs() {
-  using Writing = Request::Writing;
-  Batch batch(engine()->to_write, engine()->to_write.front()->proc_, &Claims::from_back);
-  batch.remove_unclaimed([](Request&) {});
-  for (const Batch::Copy& copy : batch.copies()) copy.request->writing_ = Writing::kUnderWay;
-  Peer& receiver = batch.peer();
+  using Writing = Copy::Writing;
+  Batch batch(state().to_write, state().to_write.front()->request.proc_, &Claims::from_back);
+  batch.remove_unclaimed([](const Copy&) {});
+  for (const Batch::Part& part : batch.parts()) part.copy->writing = Writing::kUnderWay;
   const bool failed =
       !batch
            .move(true, false,
                  [](auto& transport, int proc, auto parts) { return transport.put(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
-    log::note_once(refusal_noted, "long messages are copied by their receivers alone: %s", take_detail().c_str());
-    receiver.writable = false;
+    log::note_once(state().refusal_noted, "long messages are copied by their receivers alone: %s",
+                   take_detail().c_str());
+    known(batch.proc()).writable = false;
   }
-  for (const Batch::Copy& copy : batch.copies()) {
-    Request& send = *copy.request;
-    const bool released = std::exchange(send.writing_, Writing::kNot) == Writing::kReleased;
-    const std::size_t bytes = copy.claims.back_bytes();
+  for (const Batch::Part& part : batch.parts()) {
+    Copy& copy = *part.copy;
+    Request& send = copy.request;
+    const bool released = std::exchange(copy.writing, Writing::kNot) == Writing::kReleased;
+    const std::size_t bytes = part.claims.back_bytes();
     const bool all = bytes == send.total_;
-    send_control(receiver.proc, wire::shared(send.peer_cookie_, bytes, failed));
-    send.read_again_ = failed && !all && !released;  // of what was all ours there is no first kDone
-    if (!failed && (all || released)) complete(send, Completion{});
+    send_control(batch.proc(), wire::shared(send.peer_cookie_, bytes, failed));
+    copy.read_again = failed && !all && !released;  // of what was all ours there is no first kDone
+    if (!failed && (all || released)) finish_send(send, Completion{});
   }
+}
+
+// A round.
+bool advance(void*) {
+  if (!state().to_read.empty()) read_fronts(true);
+  if (!state().to_write.empty()) write_backs();
+  if (state().to_read.empty() && state().to_write.empty()) remove_hook(&advance, nullptr);
+  return true;
 }
 
 }  // namespace
 
 Status begin(const Announcement& announced, Request& receive) {
-  receive.peer_address_ = announced.remote_address;
   receive.peer_cookie_ = announced.sender_cookie;
-  Peer& peer = peer_of(receive);
+  const std::uint64_t address = announced.remote_address;
+  Known& sender = known(receive.proc_);
   // Where processes share cores, the sender that would help needs the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
     // Whether we may read, before anybody is told: of a message that has just met its receive, maybe in the program's
     // time, no more than that is copied at once.
-    if (!peer.readable) HR_TRY(read(receive, 0, std::min(kTrialBytes, receive.total_)));
-    peer.readable = true;
-    const std::size_t word = free_word(peer.transport->shared_words(engine()->rank));
+    if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTrialBytes, receive.total_)));
+    sender.readable = true;
+    const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));
     if (word != kWords) {
-      open(peer, receive, word);
+      open(receive, address, word);
       return kOk;
     }
   }
-  HR_TRY(read_all(receive, 0));
-  peer.readable = true;
+  HR_TRY(read_all(receive, address, 0));
+  sender.readable = true;
   finish_rendezvous(receive, kOk);
   return kOk;
 }
 
-void advance() {
-  if (!engine()->to_read.empty()) read_fronts(true);
-  if (!engine()->to_write.empty()) write_backs();
-}
-
 void help(int from, Request& send, const std::byte* payload) {
-  if (!peer_of(from).writable) return;
+  if (!known(from).writable) return;
   wire::Share share;
   std::memcpy(&share, payload, sizeof share);
   send.peer_cookie_ = share.receiver_cookie;
-  send.peer_address_ = share.address;
   send.total_ = share.bytes;
-  send.word_ = static_cast<std::uint8_t>(share.word);
-  send.generation_ = share.generation;
-  engine()->to_write.push_back(send);
-  progress_thread::wake();
+  auto made = std::make_unique<Copy>(send);
+  Copy& copy = *made;
+  send.transfer_ = std::move(made);
+  copy.address = share.address;
+  copy.word = static_cast<std::uint8_t>(share.word);
+  copy.generation = share.generation;
+  watch(state().to_write, copy);
 }
 
 void helped(int from, Request& receive, std::size_t bytes, bool failed) {
-  Peer& peer = peer_of(from);
-  const bool waits = receive.link_.linked();
+  Copy& copy = *copy_of(receive);
+  const bool waits = copy.link.linked();
   if (waits && bytes == receive.total_) {
-    List::remove(receive);
-    give_back_word(receive);
+    List::remove(copy);
+    give_back_word(copy);
   } else if (failed) {
-    while (receive.link_.linked()) read_fronts(false);
+    while (copy.link.linked()) read_fronts(false);
   }
-  if (failed && !receive.unreadable_ && !read_all(receive, receive.total_ - bytes).ok()) {
-    peer.readable = false;
-    receive.unreadable_ = true;
+  if (failed && !copy.unreadable && !read_all(receive, copy.address, receive.total_ - bytes).ok()) {
+    known(from).readable = false;
+    copy.unreadable = true;
   }
-  account_for(receive, bytes);
-}
-
-void withdraw(Request& send) {
-  if (send.link_.linked()) List::remove(send);
-}
-
-void lose(int proc) {
-  for (List* list : {&engine()->to_read, &engine()->to_write}) {
-    for (Request* each = list->front(); each != nullptr;) {
-      Request* const next = list->next(*each);
-      if (each->proc_ == proc) {
-        List::remove(*each);
-        if (each->is_receive_) give_back_word(*each);
-      }
-      each = next;
-    }
-  }
+  account_for(copy, bytes);
 }
 
 bool holds(const Request& request) noexcept {
-  return std::any_of(rounds.begin(), rounds.end(), [&](const Batch* round) {
-    const auto copies = round->copies();
-    return std::any_of(copies.begin(), copies.end(), [&](const Batch::Copy& each) { return each.request == &request; });
+  return std::any_of(state().rounds.begin(), state().rounds.end(), [&](const Batch* round) {
+    const auto parts = round->parts();
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const Batch::Part& each) { return &each.copy->request == &request; });
   });
 }
 
 bool released(Request& send) {
-  if (send.writing_ != Request::Writing::kNot) {
-    send.writing_ = Request::Writing::kReleased;
+  Copy* const copy = copy_of(send);
+  if (copy == nullptr) return false;
+  if (copy->writing != Copy::Writing::kNot) {
+    copy->writing = Copy::Writing::kReleased;
     return true;
   }
-  if (std::exchange(send.read_again_, false)) return true;
-  withdraw(send);
-  return false;
+  return std::exchange(copy->read_again, false);
 }
+
+void finalize() { remove_hook(&advance, nullptr); }
 
 }  // namespace hr::p2p::shared_copy

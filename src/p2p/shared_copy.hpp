@@ -9,7 +9,7 @@
 //
 // The sender says how much it has written (kShared); the receiver answers kDone once it reads no more, if it read
 // anything: a sender that wrote all knows by itself that it is done. What the system does not let the sender write, the
-// receiver reads, and answers a second kDone. What turns out not to be readable after all comes as a stream.
+// receiver reads, and answers a second kDone. What turns out not to be readable after all takes the fallback.
 //
 // The system calls of a round are made without the library lock, where there is one and the copy is long: other threads
 // get in, start and deliver messages, and make rounds. Meanwhile
@@ -26,7 +26,8 @@
 // - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
 // A copy that is made in the midst of a delivery keeps the lock: the ring's reader is not done with its message.
 //
-// Owner: process-wide; the receive owns its word until all is claimed. Threads: library lock.
+// Owner: shared_copy.cpp's tables, until the engine ends; what is kept for a message hangs on its request; the receive
+// owns its word until all is claimed. Threads: library lock.
 #pragma once
 
 #include "p2p/rendezvous.hpp"
@@ -37,8 +38,6 @@ namespace hr::p2p::shared_copy {
 // Copies the data of an announced message: with the sender, in rounds of progress, or by itself before this returns.
 // MPI_ERR_UNSUPPORTED_OPERATION: the system does not let us, nothing has been moved and nobody been told.
 Status begin(const Announcement& announced, Request& receive);
-// A round: copies what there is to be read and written; there is something. May let other threads in.
-void advance();
 
 // Sender: kShare has come.
 void help(int from, Request& send, const std::byte* payload);
@@ -46,12 +45,8 @@ void help(int from, Request& send, const std::byte* payload);
 void helped(int from, Request& receive, std::size_t bytes, bool failed);
 // Sender: kDone has come. True: the send goes on.
 bool released(Request& send);
-// Sender: kCts has come in place of kDone.
-void withdraw(Request& send);
-
-// That process does nothing any more (loss.hpp): nothing is copied with it from now on.
-void lose(int proc);
 // A round that is copying its data has let others in.
 [[nodiscard]] bool holds(const Request& request) noexcept;
+void finalize();
 
 }  // namespace hr::p2p::shared_copy

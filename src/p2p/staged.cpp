@@ -39,21 +39,16 @@ Movers movers(const Announcement& announced, const layout::View& target) noexcep
   return {movable && (announced.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
-// As far as the announcement says.
-bool contiguous(const Announcement& announced) noexcept {
-  return (announced.flags & wire::kView) == 0 || layout::cuda::is_contiguous(announced.tail);
-}
-
-double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  if (receive.total_ == 0 || !caps.same_node) return kNotApplicable;
+// The clear-to-send and word of the first piece; kernels pack and unpack what is not contiguous.
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
+  const bool movable = (message.flags & wire::kMovable) != 0;
   // The sender's CPU cannot read device memory; stream has a way of its own.
-  if ((announced.flags & (wire::kDevice | wire::kMovable)) == wire::kDevice) return kNotApplicable;
-  const Movers by_device = movers(announced, receive.view_);
-  if (!by_device.sender && !by_device.receiver) return kNotApplicable;
-  if (!announced.time_sliced) return 0.25;
-  // Kernels pack and unpack what is not contiguous.
-  const double kernels = contiguous(announced) && receive.view_.contiguous ? 0 : kSwitchSeconds;
-  return kernels + kPinnedSeconds + static_cast<double>(receive.total_) / kPinnedBytesPerSecond;
+  if (message.from_device() && !movable) return kNotApplicable;
+  if (!message.from_device() && !message.to_device()) return kNotApplicable;
+  const bool kernels = message.time_sliced && !(message.from_contiguous && message.to_contiguous);
+  return {2 * caps.latency_seconds + (kernels ? kSwitchSeconds : 0) + kPinnedSeconds +
+          static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
 }
 
 bool device_chunks(const Announcement& announced, const layout::View& target) {

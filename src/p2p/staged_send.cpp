@@ -43,7 +43,7 @@ struct Outgoing {
 
 struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
-  std::size_t turn = 0;  // whose message is the first to get a chunk
+  std::size_t first = 0;  // whose message is the first to get a chunk: each in its turn
   std::unique_ptr<Chunks> shared;
   std::vector<std::unique_ptr<Chunks>> on_devices;  // one a context
   bool no_device_chunks = false;                    // noted, and not tried again
@@ -188,7 +188,7 @@ void end(Outgoing& message) {
     abandon(message.proc, *message.send, message.told, message.failure_text);
     set_detail(std::move(message.failure_text));
   }
-  complete(*message.send, completion);
+  finish_send(*message.send, completion);
 }
 
 }  // namespace
@@ -246,9 +246,9 @@ void arrive_chunk(std::uint64_t memory, std::uint32_t chunk) {
 bool advance_sends() {
   bool moved = false;
   const std::size_t count = state().outgoing.size();
-  ++state().turn;
+  ++state().first;
   for (std::size_t i = 0; i < count; ++i) {
-    Outgoing& message = *state().outgoing[(state().turn + i) % count];
+    Outgoing& message = *state().outgoing[(state().first + i) % count];
     moved |= poll_parts(message);
     moved |= start_part(message) || bypass(message);
   }

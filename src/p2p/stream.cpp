@@ -7,17 +7,28 @@
 
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
-#include "p2p/single_copy.hpp"
 
 namespace hr::p2p {
 namespace {
 
 constexpr std::size_t kLeastPiece = 4096;
 constexpr std::size_t kPieceUnit = 64;
+// Between a device and the transport's memory, waited for.
+constexpr double kDevicePieceSeconds = 20e-6;
 
-// It always can; a single copy says whether it goes before (single_copy.cpp).
-double probe(const Announcement& /*announced*/, const Request& /*receive*/, const transport::Caps& /*caps*/) {
-  return 0.5;
+// Short messages in pieces, too: the receiver copies one while the sender copies the next.
+std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
+  return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
+}
+
+// It always can. A clear-to-send and the first piece, then both sides at once; each piece that a device has waits for
+// its copy.
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  const std::size_t piece = piece_of(message.bytes, caps);
+  const auto pieces = static_cast<double>((message.bytes + piece - 1) / piece);
+  const int devices = int{message.from_device()} + int{message.to_device()};
+  const double copies = devices * pieces * (message.time_sliced ? kSwitchSeconds : kDevicePieceSeconds);
+  return {caps.latency_seconds + caps.messages().seconds(message.bytes) + copies};
 }
 
 Status begin(const Announcement& announced, Request& receive) {
@@ -26,7 +37,6 @@ Status begin(const Announcement& announced, Request& receive) {
     finish_rendezvous(receive, kOk);
     return kOk;
   }
-  single_copy::begins(announced, receive, false);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0, 0};
   send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
   return kOk;
@@ -59,9 +69,7 @@ extern const Rendezvous kStream;
 const Rendezvous kStream{.name = "stream", .probe = probe, .begin = begin, .arrivals = kArrivals, .cleared = cleared};
 
 Status push_piece(Peer& peer, Request& send) {
-  // Short messages in pieces, too: the receiver copies one while the sender copies the next.
-  const std::size_t piece = std::clamp(send.total_ / 4 / kPieceUnit * kPieceUnit, kLeastPiece, peer.caps.chunk_bytes);
-  const std::size_t bytes = std::min(piece, send.total_ - send.offset_);
+  const std::size_t bytes = std::min(piece_of(send.total_, peer.caps), send.total_ - send.offset_);
   const transport::Header header = wire::data(send.peer_cookie_, send.offset_);
   if (send.view_.plain_host()) {
     HR_TRY(peer.transport->send(peer.proc, header, send.view_.data() + send.offset_, bytes));
@@ -100,7 +108,7 @@ bool push_stream(Peer& peer) {
       abandon(peer.proc, *send, send->offset_, why);
       set_detail(std::move(why));
     }
-    complete(*send, completion);
+    finish_send(*send, completion);
   }
   return moved;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,14 +54,36 @@ Status allowed(std::vector<const Record*>* out) {
   return kOk;
 }
 
-Transport* transport_of(int proc) noexcept {
-  const auto found = std::ranges::find_if(state.active, [proc](Transport* each) { return each->reaches(proc); });
-  return found == state.active.end() ? nullptr : *found;
+// Paths are compared by what they take for this much: short enough for latency to count, long enough for bandwidth.
+constexpr std::size_t kComparedBytes = 4096;
+
+// The cheapest by cost(caps), which answers nothing where the transport cannot; the first of equals.
+template <class CostOf>
+Transport* cheapest(int proc, CostOf&& cost) noexcept {
+  Transport* best = nullptr;
+  double least = 0;
+  for (Transport* each : state.active) {
+    if (!each->reaches(proc)) continue;
+    const std::optional<Cost> stated = cost(each->caps(proc));
+    if (!stated) continue;
+    const double seconds = stated->seconds(kComparedBytes);
+    if (best != nullptr && seconds >= least) continue;
+    best = each;
+    least = seconds;
+  }
+  return best;
+}
+
+Transport* path_of_messages(int proc) noexcept {
+  return cheapest(proc, [](const Caps& caps) { return std::optional(caps.messages()); });
 }
 
 bool reaches_everybody(int size) noexcept {
+  const auto reached = [](int proc) {
+    return std::ranges::any_of(state.active, [proc](Transport* each) { return each->reaches(proc); });
+  };
   for (int proc = 0; proc < size; ++proc) {
-    if (transport_of(proc) == nullptr) return false;
+    if (!reached(proc)) return false;
   }
   return true;
 }
@@ -86,12 +109,33 @@ Status init(const Job& job, Upcalls& upcalls) {
   return kOk;
 }
 
-Status connect(int proc, Transport** out) {
-  if (Transport* transport = transport_of(proc); transport != nullptr) {
-    HR_TRY(transport->connect(proc));
-    log::write(log::Level::kTrace, "rank %d is reached by %.*s", proc, static_cast<int>(transport->name().size()),
-               transport->name().data());
-    *out = transport;
+Transport* path_to_memory(int proc, Memory memory) noexcept {
+  return cheapest(proc, [memory](const Caps& caps) -> std::optional<Cost> {
+    const bool device = memory == Memory::kDevice;
+    const bool able = device                         ? caps.exposes_device
+                      : memory == Memory::kUnexposed ? caps.remote_read
+                                                     : caps.exposes_host;
+    if (!able) return std::nullopt;
+    return caps.memory(device);
+  });
+}
+
+Status connect(int proc, Paths* out) {
+  if (Transport* messages = path_of_messages(proc); messages != nullptr) {
+    HR_TRY(messages->connect(proc));
+    Transport* memory = path_to_memory(proc, Memory::kUnexposed);
+    // It adds speed, no more.
+    if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
+      static_cast<void>(take_detail());
+      memory = nullptr;
+    }
+    *out = {messages, memory, messages->caps(proc)};
+    out->caps.remote_read = memory != nullptr;
+    if (memory != nullptr) out->caps.host_memory = memory->caps(proc).memory(false);
+    log::write(log::Level::kTrace, "rank %d is reached by %.*s%s%.*s", proc, static_cast<int>(messages->name().size()),
+               messages->name().data(), memory == nullptr ? "" : ", its memory by ",
+               memory == nullptr ? 0 : static_cast<int>(memory->name().size()),
+               memory == nullptr ? "" : memory->name().data());
     return kOk;
   }
   std::string tried;
@@ -101,7 +145,7 @@ Status connect(int proc, Transport** out) {
 }
 
 bool shares_memory(int proc) noexcept {
-  const Transport* transport = transport_of(proc);
+  const Transport* transport = path_of_messages(proc);
   if (transport == nullptr) return false;
   const Caps caps = transport->caps(proc);
   return caps.same_node || caps.same_address_space;

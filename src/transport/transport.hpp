@@ -80,6 +80,15 @@ struct Upcalls {
   void (*lost)(int proc, Status why) = nullptr;
 };
 
+// A modelled time: so much for anything at all, and then by length.
+struct Cost {
+  double latency_seconds = 0;
+  double bytes_per_second = 0;  // 0: not stated, the length does not count
+  [[nodiscard]] constexpr double seconds(std::size_t bytes) const noexcept {
+    return latency_seconds + (bytes_per_second > 0 ? static_cast<double>(bytes) / bytes_per_second : 0);
+  }
+};
+
 // What a protocol needs to know to choose; a pure function of (transport, process).
 struct Caps {
   std::size_t inline_bytes = 0;     // payloads up to this travel with the header, at the least latency
@@ -90,8 +99,18 @@ struct Caps {
   bool exposes_device = false;      // the same of device memory
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
-  double latency_seconds = 0;       // of an inline message
-  double bytes_per_second = 0;      // of a pipelined stream of chunks
+  // Of messages from and to host memory: an inline one, and a pipelined stream of chunks.
+  double latency_seconds = 0;
+  double bytes_per_second = 0;
+  // Of get() and put(), by the kind of the memory at the other side; without a bandwidth as of messages.
+  Cost host_memory{};
+  Cost device_memory{};
+
+  [[nodiscard]] constexpr Cost messages() const noexcept { return {latency_seconds, bytes_per_second}; }
+  [[nodiscard]] constexpr Cost memory(bool device) const noexcept {
+    const Cost& stated = device ? device_memory : host_memory;
+    return stated.bytes_per_second > 0 ? stated : messages();
+  }
 };
 
 class Transport {
@@ -186,7 +205,7 @@ struct Job {
   std::string_view job_id;
 };
 
-// One record a transport, listed in registry.cpp.
+// One record a transport, listed in record_list.cpp.
 struct Record {
   const char* name;
   // nullptr when the transport has nothing to do in this job (no peer it could reach). Publishes what others need to
@@ -199,11 +218,24 @@ struct Record {
 // Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors:
 // MPI_ERR_OTHER when HEADRACE_TRANSPORTS names one that there is not; the transports'.
 Status init(const Job& job, Upcalls& upcalls);
-// Whether both processes can reach the same memory, through the transport that connect() would take.
+// Whether both processes can reach the same memory, through the transport that connect() would take for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
-// The transport for a process: the first in list order that reaches it; connected on return.
-// Errors: MPI_ERR_OTHER when none does, naming the process and what was tried.
-Status connect(int proc, Transport** out);
+
+// The ways to another process. All messages take one, so that they stay in order; memory may be reached by another.
+struct Paths {
+  Transport* messages = nullptr;
+  Transport* memory = nullptr;  // host memory that nobody exposed; null: no transport reaches it
+  Caps caps;                    // of messages; remote_read and host_memory are those of `memory`
+};
+// The transports of the least stated cost among those that reach the process, ties by order in the list; connected on
+// return. Errors: MPI_ERR_OTHER when none reaches it, naming the process and what was tried.
+Status connect(int proc, Paths* out);
+
+enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory without a key, exposed memory
+// The transport of the least stated cost whose get() and put() reach such memory of that process; null: none.
+// Not connected.
+[[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
+
 std::span<Transport* const> active() noexcept;
 Status finalize();
 

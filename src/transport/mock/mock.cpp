@@ -5,15 +5,20 @@
 #include <memory>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace hr::transport::mock {
 namespace {
 
-Network* the_network = nullptr;  // owned by its transport
+// Of the first transport and the second one; owned by them.
+Network* networks[2]{};
 Caps next_caps{.inline_bytes = 64,
                .max_payload = std::size_t{64} << 10,
                .chunk_bytes = std::size_t{16} << 10,
                .latency_seconds = 1e-6,
                .bytes_per_second = 1e9};
+
+std::optional<Caps> next_second_caps;
 
 struct Exposed {
   std::uint64_t address;
@@ -51,16 +56,19 @@ std::uint64_t updated(Update update, std::uint64_t before, std::uint64_t operand
 
 class Mock final : public Transport {
  public:
-  Mock(const Job& job, const Upcalls& upcalls)
-      : rank_(job.rank), size_(job.size), caps_(next_caps), network_(upcalls, job.rank) {
-    the_network = &network_;
+  Mock(const Job& job, const Upcalls& upcalls, bool second, const Caps& caps)
+      : second_(second), rank_(job.rank), size_(job.size), caps_(caps), network_(upcalls, job.rank) {
+    networks[second] = &network_;
   }
-  ~Mock() override { the_network = nullptr; }
+  ~Mock() override { networks[second_] = nullptr; }
 
-  [[nodiscard]] std::string_view name() const noexcept override { return "mock"; }
+  [[nodiscard]] std::string_view name() const noexcept override { return second_ ? "second mock" : "mock"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override { return proc != rank_ && proc < size_; }
   [[nodiscard]] Caps caps(int /*proc*/) const noexcept override { return caps_; }
-  Status connect(int /*proc*/) override { return kOk; }
+  Status connect(int proc) override {
+    ++network_.connections_[proc];
+    return kOk;
+  }
 
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override {
     HR_TRY(network_.accept(proc));
@@ -134,15 +142,21 @@ class Mock final : public Transport {
     for (const RemotePart& part : parts) {
       if (key != nullptr) HR_TRY(check(*key, part.address, part.bytes));
     }
+    ++network_.copies_;
     Network::Pending operation{kind, proc, {parts.begin(), parts.end()}, {}, 0, 0, nullptr, 0, done, {}};
     if (done == nullptr) {
       network_.carry_out(operation);
+      if (network_.copy_seconds_ > 0) {
+        const double end = now_seconds() + network_.copy_seconds_;
+        while (now_seconds() < end) spin_pause();
+      }
     } else {
       network_.start(std::move(operation));
     }
     return kOk;
   }
 
+  bool second_;
   int rank_;
   int size_;
   Caps caps_;
@@ -167,6 +181,11 @@ std::optional<Message> Network::take(int proc) {
 std::size_t Network::waiting(int proc) const {
   const auto found = peers_.find(proc);
   return found == peers_.end() ? 0 : found->second.going.size();
+}
+
+unsigned Network::connections(int proc) const {
+  const auto found = connections_.find(proc);
+  return found == connections_.end() ? 0 : found->second;
 }
 
 RemoteKey Network::key_of(const void* address, std::size_t bytes) noexcept {
@@ -285,18 +304,26 @@ void Network::carry_out(const Pending& operation) {
   }
 }
 
-Network* network() noexcept { return the_network; }
+Network* network() noexcept { return networks[0]; }
 void set_caps(const Caps& caps) noexcept { next_caps = caps; }
+Network* second_network() noexcept { return networks[1]; }
+void set_second_caps(const std::optional<Caps>& caps) noexcept { next_second_caps = caps; }
 
 namespace {
 
 Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
-  if (job.size > 1) *out = std::make_unique<Mock>(job, upcalls);
+  if (job.size > 1) *out = std::make_unique<Mock>(job, upcalls, false, next_caps);
+  return kOk;
+}
+
+Status create_second(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+  if (job.size > 1 && next_second_caps) *out = std::make_unique<Mock>(job, upcalls, true, *next_second_caps);
   return kOk;
 }
 
 }  // namespace
 
 const Record kRecord{"mock", create};
+const Record kSecondRecord{"mock2", create_second};
 
 }  // namespace hr::transport::mock

@@ -61,8 +61,12 @@ class Network {
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
   // Gets and puts without a key: what get() and put() answer in place of doing it.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
+  // Those that are complete before they return take so long.
+  void delay_copies(double seconds) noexcept { copy_seconds_ = seconds; }
 
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  [[nodiscard]] unsigned connections(int proc) const;  // how often this process has connected to that one
+  [[nodiscard]] unsigned copies() const noexcept { return copies_; }  // gets and puts that were started
   [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }  // under way
 
  private:
@@ -105,19 +109,27 @@ class Network {
 
   const Upcalls& upcalls_;
   int rank_;
-  std::map<int, Peer> peers_;       // those that something was said of
+  std::map<int, Peer> peers_;  // those that something was said of
+  std::map<int, unsigned> connections_;
   std::deque<Pending> operations_;  // in the order in which they were started
   std::uint64_t sent_ = 0;
   unsigned rounds_ = 0;
+  unsigned copies_ = 0;
   unsigned rounds_to_complete_ = 0;
   bool refuses_memory_ = false;
+  double copy_seconds_ = 0;
 };
 
-// Null where no transport of this kind is.
+// That of kRecord's transport; null where there is none.
 [[nodiscard]] Network* network() noexcept;
 // What the transport made next says of itself.
 void set_caps(const Caps& caps) noexcept;
 
 extern const Record kRecord;
+
+// Another one that reaches the same processes. It is made where caps are set; none: not any more.
+[[nodiscard]] Network* second_network() noexcept;
+void set_second_caps(const std::optional<Caps>& caps) noexcept;
+extern const Record kSecondRecord;
 
 }  // namespace hr::transport::mock

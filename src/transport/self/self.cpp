@@ -20,7 +20,8 @@ class Self final : public Transport {
             .remote_read = true,
             .same_address_space = true,
             .latency_seconds = 50e-9,
-            .bytes_per_second = 10e9};
+            .bytes_per_second = 10e9,
+            .host_memory = {0, 10e9}};
   }
 
   Status connect(int /*proc*/) override { return kOk; }

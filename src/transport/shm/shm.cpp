@@ -98,7 +98,8 @@ class Shm final : public Transport {
             .same_node = true,
             .same_address_space = false,
             .latency_seconds = 150e-9,
-            .bytes_per_second = 8e9};
+            .bytes_per_second = 8e9,
+            .host_memory = {0.8e-6, 20e9}};
   }
 
   Status connect(int proc) override;

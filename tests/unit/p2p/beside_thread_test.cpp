@@ -146,7 +146,7 @@ class BesideThread : public ::testing::Test {
     before = engine()->transports;
     engine()->transports = only;
     engine()->sleeper = &transport;
-    make_peer(0).transport = &transport;
+    make_peer(0).transport = make_peer(0).memory = &transport;
     peer_of(0).connected = true;
   }
   void TearDown() override {

@@ -56,7 +56,7 @@ std::span<const boot::ProviderRecord* const> boot::provider_list() noexcept {
 }
 
 std::span<const transport::Record* const> transport::record_list() noexcept {
-  static constexpr const Record* kRecords[] = {&self::kRecord, &mock::kRecord};
+  static constexpr const Record* kRecords[] = {&self::kRecord, &mock::kRecord, &mock::kSecondRecord};
   return kRecords;
 }
 

@@ -1,0 +1,109 @@
+#include "p2p/choice.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "layout/cuda/peer.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+struct State final : FileState {
+  std::unordered_map<std::uint64_t, Choice> choices;
+  std::vector<std::pair<const Rendezvous*, int>> disabled;  // and the process
+  // Of choices that were made anew while messages were timed for them.
+  std::vector<std::unique_ptr<Trial>> past_trials;
+  std::uint64_t last_key = 0;
+  Choice* last = nullptr;
+};
+State& state() { return own<State>(); }
+
+// A power of two, and where probes look at a knob.
+std::size_t least_of_size_class(std::size_t bytes) {
+  const std::size_t least = std::bit_floor(bytes);
+  const std::size_t limit = knobs().single_copy_bytes;
+  return limit > least && limit <= bytes ? limit : least;
+}
+
+constexpr unsigned kProcShift = 32;
+
+bool is_disabled(const Rendezvous& protocol, int proc) {
+  const auto& disabled = state().disabled;
+  return std::ranges::find(disabled, std::pair(&protocol, proc)) != disabled.end();
+}
+
+}  // namespace
+
+MessageClass message_class(const Announcement& announced, const Request& receive) {
+  const layout::View& to = receive.view_;
+  MessageClass message;
+  message.bytes = least_of_size_class(receive.total_);
+  message.flags = announced.flags & ~std::uint64_t{wire::kPending};
+  message.readable = announced.remote_address != 0;
+  message.from_contiguous = (announced.flags & wire::kView) == 0 || layout::cuda::is_contiguous(announced.tail);
+  message.time_sliced = announced.time_sliced;
+  message.to = to.where.kind;
+  message.to_contiguous = to.contiguous;
+  message.to_pinned = to.where.is_host() && to.where.pinned && to.where.context != nullptr;
+  message.to_exportable =
+      (announced.flags & wire::kPinned) != 0 && mem::cuda::exports_to(announced.from_proc, to.where);
+  return message;
+}
+
+// Size classes begin at powers of two, and at one other length at most.
+std::uint64_t MessageClass::key() const noexcept {
+  const std::uint64_t size =
+      2 * static_cast<std::uint64_t>(std::bit_width(bytes)) + (std::has_single_bit(bytes) ? 0 : 1);
+  std::uint64_t key = size;  // below 2^8
+  key = key << 8 | flags;
+  key = key << 2 | static_cast<std::uint64_t>(to);
+  for (const bool each : {readable, from_contiguous, time_sliced, to_contiguous, to_pinned, to_exportable})
+    key = key << 1 | std::uint64_t{each};
+  return key;
+}
+
+void Choice::make(int proc, const MessageClass& message, const transport::Caps& caps) {
+  struct Rated {
+    const Rendezvous* protocol;
+    Estimate estimate;
+  };
+  std::array<Rated, kMost> rated;
+  count_ = 0;
+  for (const Rendezvous* each : protocols()) {
+    if (is_disabled(*each, proc)) continue;
+    const Estimate estimate = each->probe(message, caps);
+    if (estimate.seconds < kNever) rated[count_++] = {each, estimate};
+  }
+  std::stable_sort(rated.begin(), rated.begin() + static_cast<std::ptrdiff_t>(count_),
+                   [](const Rated& a, const Rated& b) { return a.estimate.seconds < b.estimate.seconds; });
+  for (std::size_t i = 0; i < count_; ++i) order_[i] = rated[i].protocol;
+  if (trial_ != nullptr) state().past_trials.push_back(std::move(trial_));
+  if (count_ >= 2 && (rated[0].estimate.guess || rated[1].estimate.guess)) {
+    trial_ = std::make_unique<Trial>(order_[0]->name, order_[1]->name);
+  }
+  made_ = static_cast<unsigned>(state().disabled.size()) + 1;
+}
+
+Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps) {
+  State& all = state();
+  const std::uint64_t key = static_cast<std::uint64_t>(proc) << kProcShift | message.key();
+  if (all.last == nullptr || all.last_key != key) {
+    all.last = &all.choices[key];
+    all.last_key = key;
+  }
+  if (all.last->made_ != all.disabled.size() + 1) [[unlikely]]
+    all.last->make(proc, message, caps);
+  return *all.last;
+}
+
+void disable(const Rendezvous& protocol, int proc) {
+  if (!is_disabled(protocol, proc)) state().disabled.emplace_back(&protocol, proc);
+}
+
+}  // namespace hr::p2p

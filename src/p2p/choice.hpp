@@ -1,0 +1,45 @@
+// Choice: which rendezvous protocol messages of one class from one peer take. Made from the probes' estimates at the
+// first such message and kept; made anew once something that the probes did not see has changed (disable()). What they
+// do see, such as time slicing once it is found out, makes another class. Where the two best differ by a guess, a trial
+// decides between them.
+// Owner: choice.cpp, until the engine ends; a Choice stays where it is. Threads: library lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "p2p/rendezvous.hpp"
+#include "p2p/trial.hpp"
+
+namespace hr::p2p {
+
+class Choice {
+ public:
+  static constexpr std::size_t kMost = 8;  // protocols
+
+  // Applicable ones, the best first: 0 is to be begun, the next one where that refuses.
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] const Rendezvous& at(std::size_t place) const noexcept {
+    if (place < 2 && trial_ != nullptr) place ^= trial_->way();
+    return *order_[place];
+  }
+  // Null: the estimates decide.
+  [[nodiscard]] Trial* trial() const noexcept { return trial_.get(); }
+
+ private:
+  friend Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
+  void make(int proc, const MessageClass& message, const transport::Caps& caps);
+
+  std::array<const Rendezvous*, kMost> order_{};
+  std::size_t count_ = 0;
+  unsigned made_ = 0;  // when so much was disabled; 0: not yet
+  std::unique_ptr<Trial> trial_;
+};
+
+Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
+
+// The protocol does not work with messages from this process, whatever its probe says.
+void disable(const Rendezvous& protocol, int proc);
+
+}  // namespace hr::p2p

@@ -1,0 +1,105 @@
+// Trial: which of two ways messages of one class had better go is measured in the program itself, where no model can
+// say it (virtual machines pay dearly for reading another process's memory, other machines gain by it; and it depends
+// on whether the program writes what it sends and reads what it gets).
+//
+// Both ways are tried, one after the other: some forty messages each, fewer where they are long, or that many windows
+// where many are under way at once. The least sample of each counts, since a process may lose its core in one. A way
+// changes when no message that is timed is under way.
+//
+// Two times count. Transfer: from a message's announcement, or from the end of the one before it, to its own end. And
+// the interval from the end of one message to the end of the next: one that was read leaves its lines with the wrong
+// core, and the program's own loads and stores fetch them back, which is not seen while the message is under way.
+// Where the program computes for long between messages the intervals tell nothing of them.
+//
+// A program changes, so a verdict is looked at again: after as many messages (a power of two) as make what the losing
+// way cost less than 1 % of them, twice as many after each verdict that is confirmed, up to kMostBetween. Between
+// trials a message costs a count.
+// Owner: a Choice (choice.hpp). Threads: library lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace hr::p2p {
+
+class Trial {
+ public:
+  static constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  // Messages from a verdict to the next trial.
+  static constexpr std::uint64_t kLeastBetween = std::uint64_t{1} << 10;
+  static constexpr std::uint64_t kMostBetween = std::uint64_t{1} << 16;
+
+  // By their names, in the order of preference where they are about equal.
+  Trial(const char* first, const char* second) noexcept : names_{first, second} {}
+
+  // Which of the two a message that begins now takes: 0 or 1.
+  [[nodiscard]] unsigned way() const noexcept { return way_; }
+  [[nodiscard]] const char* name() const noexcept { return names_[way_]; }
+  [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }
+  [[nodiscard]] bool under_way() const noexcept { return under_way_ != 0; }
+
+  // A message begins, by way(). True: it is timed, and end() or drop() is to be called for it.
+  [[nodiscard]] bool begin(std::uint64_t now) {
+    if (decided()) [[likely]] {
+      if (++since_verdict_ < between_) return false;
+      try_again();
+    }
+    if (under_way_++ == 0) since_ = now;
+    return true;
+  }
+  // True: a verdict was reached.
+  bool end(std::size_t bytes, std::uint64_t now);
+  // It did not come by way() after all.
+  void drop() noexcept {
+    if (--under_way_ == 0) sample_ = {};
+  }
+
+  // What a way takes a byte; kUnknown: not known.
+  struct Cost {
+    double transfer = kUnknown;
+    double interval = kUnknown;
+  };
+  // What the second way saves, as a part of what the first one takes for a transfer; negative where the first one is
+  // the faster of the two.
+  [[nodiscard]] static double saved(const Cost& first, const Cost& second) noexcept;
+  [[nodiscard]] double saved() const noexcept { return saved(costs_[0], costs_[1]); }
+  // Messages from the last verdict to the next trial.
+  [[nodiscard]] std::uint64_t between() const noexcept { return between_; }
+
+ private:
+  enum class Phase : std::uint8_t { kSettle, kSample, kDecided };
+  struct Sample {
+    std::uint64_t transfer = 0;
+    std::uint64_t intervals = 0;
+    std::size_t bytes = 0;
+    std::size_t messages = 0;
+  };
+
+  void start(unsigned way, Phase phase) noexcept;
+  void try_again() noexcept;
+  void settle(const Sample& sample) noexcept;
+  bool add(const Sample& sample) noexcept;
+  void decide() noexcept;
+
+  std::array<const char*, 2> names_;
+  Phase phase_ = Phase::kSettle;
+  std::uint8_t way_ = 0;
+  std::uint8_t settled_on_ = 0;  // by the last verdict; 0 before the first
+  bool second_half_ = false;     // of the two ways, the one that was tried first is known
+  bool verdict_ = false;         // there has been one
+  int under_way_ = 0;            // timed messages that began and have not ended
+  int samples_ = 0;              // of this way
+  std::size_t bytes_ = 0;        // settled, or sampled
+  std::size_t messages_ = 0;     // settled
+  std::uint64_t tried_ = 0;      // messages that went the way that is not settled on, in this trial
+  std::uint64_t since_verdict_ = 0;
+  std::uint64_t between_ = kLeastBetween;
+  std::uint64_t since_ = 0;     // when the last one ended, or the first of them began
+  std::uint64_t last_end_ = 0;  // when the last one ended
+  Sample sample_;
+  std::array<Cost, 2> costs_;
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,252 @@
+// Trials: after how many messages the other way is taken, which one in the end, and when it is looked at again. The
+// test is the clock.
+#include "p2p/trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+namespace hr::p2p {
+namespace {
+
+constexpr double kUnknown = Trial::kUnknown;
+
+TEST(TrialCosts, WithoutIntervalsTheTransferTimeDecides) {
+  EXPECT_DOUBLE_EQ(Trial::saved({10, kUnknown}, {10, kUnknown}), 0);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, kUnknown}, {7.5, kUnknown}), 0.25);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 30}, {7.5, kUnknown}), 0.25);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, kUnknown}, {12, 20}), -0.2);
+  EXPECT_EQ(Trial::saved({10, 30}, {kUnknown, kUnknown}), -kUnknown);
+}
+
+// Data that is read is fetched back by the program, which the transfer does not show.
+TEST(TrialCosts, IntervalsDecideWhereTheyAreKnown) {
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 40}, {12, 30}), 1);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 40}, {12, 39}), 0.1);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 20}, {5, 25}), -0.5);
+}
+
+// What the program computes between messages differs from one to the next.
+TEST(TrialCosts, LongIntervalsAreIgnored) {
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 1000}, {12, 900}), -0.2);
+  EXPECT_DOUBLE_EQ(Trial::saved({10, 1000}, {7, 1100}), 0.3);
+}
+
+// Messages that take a set time, by the way that they go, one after the other.
+class Program {
+ public:
+  explicit Program(std::size_t bytes) : bytes_(bytes) {}
+  void takes(std::uint64_t first, std::uint64_t second) { takes_[0] = first, takes_[1] = second; }
+  // Between two messages.
+  void computes(std::uint64_t after_first, std::uint64_t after_second) {
+    computes_[0] = after_first, computes_[1] = after_second;
+  }
+  // The way that it went.
+  unsigned transfer(std::uint64_t late = 0) {
+    const bool timed = trial.begin(now_);
+    const unsigned way = trial.way();
+    now_ += takes_[way] + late;
+    if (timed) trial.end(bytes_, now_);
+    now_ += computes_[way];
+    return way;
+  }
+  // How many of so many go the first way.
+  int first_of(int messages) {
+    int first = 0;
+    for (int i = 0; i < messages; ++i) first += transfer() == 0 ? 1 : 0;
+    return first;
+  }
+  // Until there is a verdict, and this one is not the one before.
+  void decide() {
+    while (trial.decided()) transfer();
+    while (!trial.decided()) transfer();
+  }
+  [[nodiscard]] std::uint64_t now() const { return now_; }
+
+  Trial trial{"first", "second"};
+
+ private:
+  std::size_t bytes_;
+  std::uint64_t now_ = 1'000'000'000;
+  std::uint64_t takes_[2]{};
+  std::uint64_t computes_[2]{};
+};
+
+struct Sizes {
+  std::size_t bytes;
+  int messages;  // each way
+};
+class FirstTrial : public testing::TestWithParam<Sizes> {};
+
+// The first way, then the second; then no more for a while, whatever becomes of the two.
+TEST_P(FirstTrial, TakesSoManyMessages) {
+  const auto [bytes, messages] = GetParam();
+  for (const bool second_is_faster : {true, false}) {
+    Program program(bytes);
+    program.takes(second_is_faster ? 100 : 90, second_is_faster ? 50 : 100);
+    EXPECT_EQ(program.first_of(messages), messages);
+    EXPECT_EQ(program.first_of(messages), 0);
+    EXPECT_TRUE(program.trial.decided());
+    EXPECT_EQ(program.first_of(1000), second_is_faster ? 0 : 1000);
+  }
+}
+// Settling and samples: 1 and 1, 2 and 8, 32 and 8.
+INSTANTIATE_TEST_SUITE_P(Sizes, FirstTrial,
+                         testing::Values(Sizes{std::size_t{64} << 20, 2}, Sizes{std::size_t{1} << 20, 10},
+                                         Sizes{40000, 40}, Sizes{20000, 40}));
+
+// A process that loses its core in some of them does not decide.
+TEST(Trial, TheLeastSampleCounts) {
+  Program program(1000000);
+  program.takes(100, 10);
+  for (int i = 0; i < 24; ++i) program.transfer(i % 3 == 0 ? 2000 : 0);
+  EXPECT_TRUE(program.trial.decided());
+  EXPECT_EQ(program.trial.way(), 1U);
+}
+
+TEST(Trial, TheSecondWayMustSaveAPartToBeTaken) {
+  for (const unsigned second : {90U, 80U}) {
+    Program program(40000);
+    program.takes(100, second);
+    program.decide();
+    EXPECT_EQ(program.trial.way(), second == 80 ? 1U : 0U) << second;
+  }
+}
+
+// Several messages that are under way at once.
+class Window {
+ public:
+  explicit Window(std::size_t bytes) : bytes_(bytes) {}
+  // `first`, `others`: until the first one ends, and from each end to the next.
+  void transfer(std::uint64_t first, std::uint64_t others) {
+    const unsigned way = trial.way();
+    for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(trial.begin(now_));
+    now_ += first;
+    for (int i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(trial.way(), way) << "the way changes while messages are under way";
+      trial.end(bytes_, now_);
+      now_ += others;
+    }
+  }
+  Trial trial{"first", "second"};
+
+ private:
+  static constexpr int kMessages = 5;
+  std::size_t bytes_;
+  std::uint64_t now_ = 1'000'000'000;
+};
+
+// The first one settles, the second one is the sample.
+TEST(Trial, AWayDoesNotChangeWhileMessagesAreUnderWay) {
+  Window window(10000000);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(window.trial.way(), 0U);
+    window.transfer(10, 10);
+  }
+  EXPECT_EQ(window.trial.way(), 1U);
+}
+
+// What is read ends all at once, after half as long again as the stream's last message: none of them tells alone.
+TEST(Trial, AWindowIsTimedAsAWhole) {
+  Window window(1000000);
+  while (!window.trial.decided()) {
+    const bool first = window.trial.way() == 0;
+    window.transfer(first ? 1500 : 200, first ? 0 : 200);
+  }
+  EXPECT_EQ(window.trial.way(), 1U);
+}
+
+// What came another way is not timed.
+TEST(Trial, ADroppedMessageTellsNothing) {
+  Program program(40000);
+  program.takes(100, 50);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(program.trial.begin(program.now()));
+    program.trial.drop();
+  }
+  EXPECT_EQ(program.trial.way(), 0U);
+  EXPECT_EQ(program.first_of(40), 40);
+  EXPECT_EQ(program.trial.way(), 1U);
+}
+
+// --- again ---
+
+// A program that comes to touch its data, which is seen in the intervals: it is found out within as many messages as
+// were sent before, or the least distance, and two trials.
+TEST(Trial, AProgramThatChangesIsFoundOut) {
+  for (const int before : {0, 500, 3000, 20000}) {
+    Program program(65536);
+    program.takes(100, 150);
+    program.computes(10, 10);
+    program.decide();
+    EXPECT_EQ(program.trial.way(), 0U);
+    EXPECT_EQ(program.first_of(before) > before * 9 / 10 || before == 0, true);
+    program.computes(400, 100);
+    const int bound = 2 * std::max(before, static_cast<int>(Trial::kLeastBetween)) + 200;
+    program.first_of(bound);
+    EXPECT_EQ(program.trial.way(), 1U) << before;
+    EXPECT_EQ(program.first_of(500), 0);
+    // And back.
+    program.computes(10, 10);
+    program.decide();
+    EXPECT_EQ(program.trial.way(), 0U) << before;
+  }
+}
+
+// Where the way that is not taken is so many times as slow.
+TEST(Trial, TrialsCostLessThanOnePercent) {
+  for (const unsigned times : {1U, 2U, 4U, 20U, 100U}) {
+    Program program(40000);
+    program.takes(100, 100 * times);
+    program.decide();
+    const std::uint64_t begin = program.now();
+    // Some trials, of which the first is at the least distance.
+    std::uint64_t messages = 0;
+    for (int trials = 0; trials < 3; ++trials) {
+      while (program.trial.decided()) program.transfer(), ++messages;
+      while (!program.trial.decided()) program.transfer(), ++messages;
+      EXPECT_EQ(program.trial.way(), 0U);
+    }
+    const auto ideal = static_cast<double>(100 * messages);
+    EXPECT_LE(static_cast<double>(program.now() - begin), 1.01 * ideal) << times << " times";
+  }
+}
+
+TEST(Trial, TheDistanceGrowsWhileTheVerdictIsConfirmed) {
+  Program program(40000);
+  program.takes(100, 100);
+  std::uint64_t before = 0;
+  for (int trials = 0; trials < 12; ++trials) {
+    program.decide();
+    const std::uint64_t between = program.trial.between();
+    EXPECT_TRUE(std::has_single_bit(between));
+    EXPECT_LE(between, Trial::kMostBetween);
+    EXPECT_TRUE(between == 2 * before || before == 0 || between == Trial::kMostBetween) << before << " " << between;
+    before = between;
+  }
+  EXPECT_EQ(before, Trial::kMostBetween);
+  program.takes(100, 70);
+  program.decide();
+  EXPECT_EQ(program.trial.way(), 1U);
+  EXPECT_LT(program.trial.between(), Trial::kMostBetween) << "it is looked at sooner after a change";
+}
+
+// Ways that are about equal: what was decided stays.
+TEST(Trial, AVerdictIsNotOverturnedByLittle) {
+  Program program(40000);
+  program.takes(100, 80);
+  program.decide();
+  EXPECT_EQ(program.trial.way(), 1U);
+  program.takes(100, 95);
+  program.decide();
+  EXPECT_EQ(program.trial.way(), 1U);
+  program.takes(100, 101);
+  program.decide();
+  EXPECT_EQ(program.trial.way(), 0U);
+  program.takes(100, 90);
+  program.decide();
+  EXPECT_EQ(program.trial.way(), 0U);
+}
+
+}  // namespace
+}  // namespace hr::p2p
