@@ -18,15 +18,22 @@ namespace {
 
 using List = IntrusiveList<Request, &Request::link_>;
 
-bool refusal_noted = false;
-std::uint32_t last_generation = 0;
-std::uint64_t words_in_use = 0;  // by index, of this process's words
+class Batch;
+
+struct State final : FileState {
+  bool refusal_noted = false;
+  std::uint32_t last_generation = 0;
+  std::uint64_t words_in_use = 0;    // by index, of this process's words
+  std::vector<const Batch*> rounds;  // under way
+};
+State& state() { return own<State>(); }
+
 constexpr std::size_t kWords = 64;
 constexpr std::size_t kTrialBytes = 64;
 
 // A word of this process that no copy uses; kWords when there is none.
 std::size_t free_word(std::span<transport::SharedWord> words) {
-  const auto first = static_cast<std::size_t>(std::countr_one(words_in_use));
+  const auto first = static_cast<std::size_t>(std::countr_one(state().words_in_use));
   return first < words.size() ? first : kWords;
 }
 
@@ -35,9 +42,6 @@ Peer& peer_of(const Request& request) { return peer_of(request.proc_); }
 
 // Less is copied with the lock: who waits for it waits no longer than for a round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
-
-class Batch;
-std::vector<const Batch*> rounds;  // under way
 
 // One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
 // them wait long. Owner: the round that makes them. Threads: move() needs no lock.
@@ -63,9 +67,9 @@ class Batch {
                            Claims(words[each->word_].value, each->generation_, each->total_)};
     }
     claim();
-    rounds.push_back(this);
+    state().rounds.push_back(this);
   }
-  ~Batch() { std::erase(rounds, this); }
+  ~Batch() { std::erase(state().rounds, this); }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
@@ -142,9 +146,9 @@ Status read_all(Request& receive, std::size_t begin) {
 }
 
 void open(Peer& peer, Request& receive, std::size_t word) {
-  words_in_use |= std::uint64_t{1} << word;
+  state().words_in_use |= std::uint64_t{1} << word;
   receive.word_ = static_cast<std::uint8_t>(word);
-  receive.generation_ = ++last_generation;
+  receive.generation_ = ++state().last_generation;
   Claims(peer.transport->shared_words(engine()->rank)[word].value, receive.generation_, receive.total_).open();
   const wire::Share share{reinterpret_cast<std::uint64_t>(&receive),
                           reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_,
@@ -155,7 +159,7 @@ void open(Peer& peer, Request& receive, std::size_t word) {
 }
 
 // All is claimed: who comes for the word now finds nothing left, or another generation.
-void give_back_word(const Request& receive) { words_in_use &= ~(std::uint64_t{1} << receive.word_); }
+void give_back_word(const Request& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word_); }
 
 void stream_instead(Request& receive) {
   static_cast<void>(take_detail());
@@ -207,7 +211,8 @@ void write_backs() {
                  [](auto& transport, int proc, auto parts) { return transport.put(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
-    log::note_once(refusal_noted, "long messages are copied by their receivers alone: %s", take_detail().c_str());
+    log::note_once(state().refusal_noted, "long messages are copied by their receivers alone: %s",
+                   take_detail().c_str());
     receiver.writable = false;
   }
   for (const Batch::Copy& copy : batch.copies()) {
@@ -297,6 +302,7 @@ void lose(int proc) {
 }
 
 bool holds(const Request& request) noexcept {
+  const auto& rounds = state().rounds;
   return std::any_of(rounds.begin(), rounds.end(), [&](const Batch* round) {
     const auto copies = round->copies();
     return std::any_of(copies.begin(), copies.end(), [&](const Batch::Copy& each) { return each.request == &request; });

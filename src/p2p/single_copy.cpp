@@ -5,12 +5,14 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "p2p/engine.hpp"
 #include "p2p/shared_copy.hpp"
 
 namespace hr::p2p {
@@ -117,11 +119,14 @@ class Choice {
 
 using Choices = std::array<Choice, kClasses>;
 
-std::vector<std::unique_ptr<Choices>> choices;  // by process; made at its first long message
-bool refused = false;                           // the system does not let us read other processes
-bool refusal_noted = false;
+struct State final : FileState {
+  std::vector<std::unique_ptr<Choices>> choices;  // by process; made at its first long message
+  bool refused = false;                           // the system does not let us read other processes
+};
+State& state() { return own<State>(); }
 
 Choice& choice_of(int proc, std::size_t bytes) {
+  auto& choices = state().choices;
   const auto peer = static_cast<std::size_t>(proc);
   if (peer >= choices.size()) choices.resize(peer + 1);
   if (choices[peer] == nullptr) choices[peer] = std::make_unique<Choices>();
@@ -134,7 +139,7 @@ bool eligible(const Announcement& announced, const Request& receive) {
 }
 
 double probe(const Announcement& announced, const Request& receive, const transport::Caps& caps) {
-  if (!caps.remote_read || refused || !eligible(announced, receive)) return kNotApplicable;
+  if (!caps.remote_read || state().refused || !eligible(announced, receive)) return kNotApplicable;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return 0.0;
   return choice_of(announced.from_proc, receive.total_).reads() ? 0.0 : kSlow;
 }
@@ -143,8 +148,10 @@ Status begin(const Announcement& announced, Request& receive) {
   begins(announced, receive, true);
   const Status status = shared_copy::begin(announced, receive);
   if (!status.ok()) {
-    refused = true;
-    log::note_once(refusal_noted, "large messages take two copies instead of one: %s", take_detail().c_str());
+    const std::string why = take_detail();
+    if (!std::exchange(state().refused, true)) {
+      log::write(log::Level::kNote, "large messages take two copies instead of one: %s", why.c_str());
+    }
   }
   return status;
 }

@@ -5,7 +5,9 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
+#include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/request.hpp"
 #include "p2p/single_copy.hpp"
@@ -19,7 +21,17 @@ namespace {
 
 using std::chrono::microseconds;
 
-// What is known of a peer stays with the process: each test has peers of its own.
+// What is known of peers is kept with the engine.
+template <class Base>
+class OnEngine : public Base {
+ protected:
+  void SetUp() override { current_engine = &engine_; }
+  void TearDown() override { current_engine = nullptr; }
+
+ private:
+  Engine engine_;
+};
+
 int next_peer() {
   static int peers = 0;
   return peers++;
@@ -93,7 +105,8 @@ struct Trial {
   std::size_t bytes;
   int messages;  // each way
 };
-class SingleCopyTrial : public testing::TestWithParam<Trial> {};
+using SingleCopyTrial = OnEngine<testing::TestWithParam<Trial>>;
+using SingleCopyTrials = OnEngine<testing::Test>;
 
 // Reading first, then streams; then no more, whatever becomes of the two.
 TEST_P(SingleCopyTrial, TakesSoManyMessagesOnce) {
@@ -115,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SingleCopyTrial,
                          testing::Values(Trial{std::size_t{64} << 20, 2}, Trial{std::size_t{1} << 20, 10},
                                          Trial{40000, 40}, Trial{20000, 40}));
 
-TEST(SingleCopyTrials, EachPeerAndEachClassHasItsOwn) {
+TEST_F(SingleCopyTrials, EachPeerAndEachClassHasItsOwn) {
   Program first(100000);
   first.takes(microseconds(100), microseconds(10));
   first.read_of(80);
@@ -125,8 +138,20 @@ TEST(SingleCopyTrials, EachPeerAndEachClassHasItsOwn) {
   EXPECT_FALSE(Program(70000, first.peer()).reads());
 }
 
+TEST_F(SingleCopyTrials, ANewEngineKnowsNothing) {
+  Program program(100000);
+  program.takes(microseconds(100), microseconds(10));
+  program.read_of(80);
+  EXPECT_FALSE(program.reads());
+  Engine another;
+  Engine* const before = std::exchange(current_engine, &another);
+  EXPECT_TRUE(program.reads());
+  current_engine = before;
+  EXPECT_FALSE(program.reads());
+}
+
 // A process that loses its core in some of them does not decide.
-TEST(SingleCopyTrials, TheLeastSampleCounts) {
+TEST_F(SingleCopyTrials, TheLeastSampleCounts) {
   Program program(1000000);
   program.takes(microseconds(100), microseconds(10));
   for (int i = 0; i < 24; ++i) program.transfer(microseconds(i % 3 == 0 ? 2000 : 0));
@@ -160,14 +185,14 @@ class Window {
 };
 
 // The first one settles, the second one is the sample.
-TEST(SingleCopyTrials, AWayDoesNotChangeWhileMessagesAreUnderWay) {
+TEST_F(SingleCopyTrials, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   Window window(next_peer(), 10000000);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(window.transfer({}, {}));
   EXPECT_FALSE(window.transfer({}, {}));
 }
 
 // What is read ends all at once, after half as long again as the stream's last message: none of them tells alone.
-TEST(SingleCopyTrials, AWindowIsTimedAsAWhole) {
+TEST_F(SingleCopyTrials, AWindowIsTimedAsAWhole) {
   Window window(next_peer(), 1000000);
   for (int i = 0; i < 18; ++i) {
     const bool reads = window.would_be_read();
@@ -177,7 +202,7 @@ TEST(SingleCopyTrials, AWindowIsTimedAsAWhole) {
 }
 
 // Less than is ever read counts for nothing, nor does what ends without having begun.
-TEST(SingleCopyTrials, ShortMessagesAreNotTried) {
+TEST_F(SingleCopyTrials, ShortMessagesAreNotTried) {
   const int peer = next_peer();
   for (int i = 0; i < 100; ++i) {
     Transfer transfer(peer, 1000);
