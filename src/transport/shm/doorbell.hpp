@@ -66,7 +66,7 @@ struct Doorbell {
   static std::uint32_t rings_in(std::uint64_t state) noexcept { return static_cast<std::uint32_t>(state >> 32); }
 };
 
-// Registers this process as one whose sends need no fence; remembers whether the system can.
+// Registers this process, for as long as it lives, as one whose sends need no fence; remembers whether the system can.
 void register_barrier() noexcept;
 [[nodiscard]] bool has_barrier() noexcept;
 

@@ -378,10 +378,9 @@ std::span<std::byte> Shm::staging(int proc) {
   if (own_staging_ == Staging::kUnasked) {
     const Status reserved = segment_.reserve_staging(own_);
     own_staging_ = reserved.ok() ? Staging::kReserved : Staging::kNone;
-    static bool noted = false;
     if (!reserved.ok()) {
-      log::note_once(noted, "messages between GPU memory and other processes are not pipelined: %s",
-                     take_detail().c_str());
+      log::write(log::Level::kNote, "messages between GPU memory and other processes are not pipelined: %s",
+                 take_detail().c_str());
     }
   }
   return own_staging_ == Staging::kReserved ? segment_.staging(own_) : std::span<std::byte>{};

@@ -98,20 +98,21 @@ TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   EXPECT_STREQ(choice_of(1, message, near).at(0).name, "staged");
 }
 
-TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThem) {
+TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfOnePeer) {
   Choice& one = choice_of(1, host_message(1 << 20), caps());
-  Choice& other = choice_of(2, host_message(1 << 21), caps());
+  Choice& other = choice_of(1, host_message(1 << 21), caps());
   Trial* const trial = one.trial();
   ASSERT_TRUE(trial->begin(1));
-  disable(kSingleCopy);
+  disable(kSingleCopy, 1);
+  EXPECT_EQ(choice_of(2, host_message(1 << 20), caps()).count(), 2U);
   for (const Choice* each :
-       {&choice_of(1, host_message(1 << 20), caps()), &choice_of(2, host_message(1 << 21), caps())}) {
+       {&choice_of(1, host_message(1 << 20), caps()), &choice_of(1, host_message(1 << 21), caps())}) {
     ASSERT_EQ(each->count(), 1U);
     EXPECT_STREQ(each->at(0).name, "stream");
     EXPECT_EQ(each->trial(), nullptr);
   }
   EXPECT_EQ(&one, &choice_of(1, host_message(1 << 20), caps()));
-  EXPECT_EQ(&other, &choice_of(2, host_message(1 << 21), caps()));
+  EXPECT_EQ(&other, &choice_of(1, host_message(1 << 21), caps()));
   trial->end(1 << 20, 2);  // of a message that was under way
 }
 
