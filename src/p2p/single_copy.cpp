@@ -29,7 +29,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
 Status begin(const Announcement& announced, Request& receive) {
   const Status status = shared_copy::begin(announced, receive);
   if (!status.ok()) {
-    disable(kSingleCopy);
+    disable(kSingleCopy, announced.from_proc);
     log::note_once(own<State>().refusal_noted, "large messages take two copies instead of one: %s",
                    take_detail().c_str());
   }
