@@ -14,11 +14,18 @@
 namespace hr::p2p {
 namespace {
 
+// Of messages of one process.
+struct PeerChoices {
+  std::unordered_map<std::uint64_t, Choice> by_class;
+  std::vector<const Rendezvous*> disabled;
+};
+
 struct State final : FileState {
-  std::unordered_map<std::uint64_t, Choice> choices;
-  std::vector<std::pair<const Rendezvous*, int>> disabled;  // and the process
+  std::unordered_map<int, PeerChoices> peers;
   // Of choices that were made anew while messages were timed for them.
   std::vector<std::unique_ptr<Trial>> past_trials;
+  // What was asked for last.
+  int last_proc = -1;
   std::uint64_t last_key = 0;
   Choice* last = nullptr;
 };
@@ -29,13 +36,6 @@ std::size_t least_of_size_class(std::size_t bytes) {
   const std::size_t least = std::bit_floor(bytes);
   const std::size_t limit = knobs().single_copy_bytes;
   return limit > least && limit <= bytes ? limit : least;
-}
-
-constexpr unsigned kProcShift = 32;
-
-bool is_disabled(const Rendezvous& protocol, int proc) {
-  const auto& disabled = state().disabled;
-  return std::ranges::find(disabled, std::pair(&protocol, proc)) != disabled.end();
 }
 
 }  // namespace
@@ -68,7 +68,8 @@ std::uint64_t MessageClass::key() const noexcept {
   return key;
 }
 
-void Choice::make(int proc, const MessageClass& message, const transport::Caps& caps) {
+void Choice::make(std::span<const Rendezvous* const> disabled, const MessageClass& message,
+                  const transport::Caps& caps) {
   struct Rated {
     const Rendezvous* protocol;
     Estimate estimate;
@@ -76,7 +77,7 @@ void Choice::make(int proc, const MessageClass& message, const transport::Caps& 
   std::array<Rated, kMost> rated;
   count_ = 0;
   for (const Rendezvous* each : protocols()) {
-    if (is_disabled(*each, proc)) continue;
+    if (std::ranges::find(disabled, each) != disabled.end()) continue;
     const Estimate estimate = each->probe(message, caps);
     if (estimate.seconds < kNever) rated[count_++] = {each, estimate};
   }
@@ -87,23 +88,27 @@ void Choice::make(int proc, const MessageClass& message, const transport::Caps& 
   if (count_ >= 2 && (rated[0].estimate.guess || rated[1].estimate.guess)) {
     trial_ = std::make_unique<Trial>(order_[0]->name, order_[1]->name);
   }
-  made_ = static_cast<unsigned>(state().disabled.size()) + 1;
+  made_ = true;
 }
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps) {
   State& all = state();
-  const std::uint64_t key = static_cast<std::uint64_t>(proc) << kProcShift | message.key();
-  if (all.last == nullptr || all.last_key != key) {
-    all.last = &all.choices[key];
+  const std::uint64_t key = message.key();
+  if (all.last_proc != proc || all.last_key != key) {
+    all.last = &all.peers[proc].by_class[key];
+    all.last_proc = proc;
     all.last_key = key;
   }
-  if (all.last->made_ != all.disabled.size() + 1) [[unlikely]]
-    all.last->make(proc, message, caps);
+  if (!all.last->made_) [[unlikely]]
+    all.last->make(all.peers[proc].disabled, message, caps);
   return *all.last;
 }
 
 void disable(const Rendezvous& protocol, int proc) {
-  if (!is_disabled(protocol, proc)) state().disabled.emplace_back(&protocol, proc);
+  PeerChoices& peer = state().peers[proc];
+  if (std::ranges::find(peer.disabled, &protocol) != peer.disabled.end()) return;
+  peer.disabled.push_back(&protocol);
+  for (auto& [key, choice] : peer.by_class) choice.made_ = false;
 }
 
 }  // namespace hr::p2p

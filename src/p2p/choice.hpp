@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "p2p/rendezvous.hpp"
 #include "p2p/trial.hpp"
@@ -29,17 +30,18 @@ class Choice {
 
  private:
   friend Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
-  void make(int proc, const MessageClass& message, const transport::Caps& caps);
+  friend void disable(const Rendezvous& protocol, int proc);
+  void make(std::span<const Rendezvous* const> disabled, const MessageClass& message, const transport::Caps& caps);
 
   std::array<const Rendezvous*, kMost> order_{};
   std::size_t count_ = 0;
-  unsigned made_ = 0;  // when so much was disabled; 0: not yet
+  bool made_ = false;
   std::unique_ptr<Trial> trial_;
 };
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
 
-// The protocol does not work with messages from this process, whatever its probe says.
+// The protocol does not work with that process, whatever its probe says.
 void disable(const Rendezvous& protocol, int proc);
 
 }  // namespace hr::p2p

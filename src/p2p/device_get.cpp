@@ -11,6 +11,9 @@
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
+
+extern const Rendezvous kDeviceGet;
+
 namespace device_get {
 namespace {
 
@@ -34,6 +37,7 @@ struct Get {
 
 // A send of this process that was announced before its data was final.
 struct Pending final : Transfer {
+  Pending() noexcept : Transfer(kDeviceGet) {}
   mem::cuda::Fence fence;
 };
 // Its receiver waits for the data to become final.
@@ -52,7 +56,10 @@ State& state() { return own<State>(); }
 bool advance(void*);
 
 // Null: the data is final.
-Pending* pending(const Request& send) noexcept { return dynamic_cast<Pending*>(send.transfer_.get()); }
+Pending* pending(const Request& send) noexcept {
+  Transfer* const transfer = send.transfer_.get();
+  return transfer != nullptr && transfer->is_of(kDeviceGet) ? static_cast<Pending*>(transfer) : nullptr;
+}
 
 void watch() {
   add_hook(&advance, nullptr);
@@ -216,7 +223,6 @@ Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView*
 
 }  // namespace device_get
 
-extern const Rendezvous kDeviceGet;
 const Rendezvous kDeviceGet{.name = "device_get",
                             .probe = device_get::probe,
                             .begin = device_get::begin,

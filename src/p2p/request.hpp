@@ -22,13 +22,21 @@
 
 namespace hr::p2p {
 
-class Trial;  // trial.hpp
+struct Rendezvous;  // rendezvous.hpp
+class Trial;        // trial.hpp
 
-// What a protocol keeps for a message that it moves (rendezvous.hpp). Owner: the request, until that ends or the
-// message goes another way.
+// What a protocol keeps for a message that it moves. Owner: the request, until that ends or the message goes another
+// way.
 class Transfer {
  public:
+  explicit Transfer(const Rendezvous& protocol) noexcept : protocol_(&protocol) {}
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
   virtual ~Transfer() = default;
+  [[nodiscard]] bool is_of(const Rendezvous& protocol) const noexcept { return protocol_ == &protocol; }
+
+ private:
+  const Rendezvous* protocol_;
 };
 
 // What a completed operation reports; bind/ turns it into an MPI_Status.
@@ -106,6 +114,7 @@ class alignas(64) Request final : public Object {
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
   bool recyclable_ = false;  // a receive of one run, with nothing set that the next one does not set again
+  Trial* trial_ = nullptr;   // receive of an announced message: that it is timed for
   Link link_;                // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
@@ -123,11 +132,9 @@ class alignas(64) Request final : public Object {
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
-  std::size_t offset_ = 0;  // bytes of the packed form done
-  std::size_t total_ = 0;   // bytes to move
-  // Of an announced message.
-  std::unique_ptr<Transfer> transfer_;
-  Trial* trial_ = nullptr;  // receive: that this message is timed for
+  std::size_t offset_ = 0;              // bytes of the packed form done
+  std::size_t total_ = 0;               // bytes to move
+  std::unique_ptr<Transfer> transfer_;  // of an announced message, as far as its protocol needs one
   std::string detail_;
 };
 

@@ -15,6 +15,10 @@
 #include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
 
+namespace hr::p2p {
+extern const Rendezvous kSingleCopy;
+}
+
 namespace hr::p2p::shared_copy {
 namespace {
 
@@ -22,10 +26,8 @@ class Batch;
 
 // Of a message that both sides copy: on the receive, and on the send once its receiver has said where its buffer is.
 struct Copy final : Transfer {
-  explicit Copy(Request& copied) noexcept : request(copied) {}
+  explicit Copy(Request& copied) noexcept : Transfer(kSingleCopy), request(copied) {}
   ~Copy() override;
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
 
   Request& request;
   Link link;                  // in State::to_read or to_write
@@ -39,7 +41,10 @@ struct Copy final : Transfer {
 using List = IntrusiveList<Copy, &Copy::link>;
 
 // Null: it has none, as where its receiver copies all by itself.
-Copy* copy_of(const Request& request) noexcept { return dynamic_cast<Copy*>(request.transfer_.get()); }
+Copy* copy_of(const Request& request) noexcept {
+  Transfer* const transfer = request.transfer_.get();
+  return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;
+}
 
 // What has been found out of a process.
 struct Known {
@@ -64,8 +69,9 @@ constexpr std::size_t kTrialBytes = 64;
 
 Known& known(int proc) {
   auto& all = state().known;
-  if (static_cast<std::size_t>(proc) >= all.size()) all.resize(static_cast<std::size_t>(proc) + 1);
-  return all[static_cast<std::size_t>(proc)];
+  const auto index = static_cast<std::size_t>(proc);
+  if (index >= all.size()) all.resize(index + 1);
+  return all[index];
 }
 
 transport::Transport& memory_of(int proc) { return *peer_of(proc).memory; }
@@ -122,9 +128,9 @@ class Batch {
                           Claims(words[each->word].value, each->generation, request.total_)};
     }
     claim();
-    state().rounds.push_back(this);
+    rounds_.push_back(this);
   }
-  ~Batch() { std::erase(state().rounds, this); }
+  ~Batch() { std::erase(rounds_, this); }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
@@ -178,6 +184,7 @@ class Batch {
     }
   }
 
+  std::vector<const Batch*>& rounds_ = state().rounds;
   Next next_;
   int proc_;
   transport::Transport& transport_;
@@ -207,16 +214,17 @@ void open(Request& receive, std::uint64_t address, std::size_t word) {
   auto made = std::make_unique<Copy>(receive);
   Copy& copy = *made;
   receive.transfer_ = std::move(made);
-  state().words_in_use |= std::uint64_t{1} << word;
+  State& all = state();
+  all.words_in_use |= std::uint64_t{1} << word;
   copy.address = address;
   copy.word = static_cast<std::uint8_t>(word);
-  copy.generation = ++state().last_generation;
+  copy.generation = ++all.last_generation;
   Claims(memory_of(receive.proc_).shared_words(engine()->rank)[word].value, copy.generation, receive.total_).open();
   const wire::Share share{reinterpret_cast<std::uint64_t>(&receive),
                           reinterpret_cast<std::uint64_t>(receive.view_.data()), receive.total_,
                           static_cast<std::uint32_t>(word), copy.generation};
   send_control(receive.proc_, wire::answer(wire::Kind::kShare, receive.peer_cookie_), &share, sizeof share);
-  watch(state().to_read, copy);
+  watch(all.to_read, copy);
 }
 
 void fall_back(Request& receive) {
@@ -289,9 +297,10 @@ void write_backs() {
 
 // A round.
 bool advance(void*) {
-  if (!state().to_read.empty()) read_fronts(true);
-  if (!state().to_write.empty()) write_backs();
-  if (state().to_read.empty() && state().to_write.empty()) remove_hook(&advance, nullptr);
+  State& all = state();
+  if (!all.to_read.empty()) read_fronts(true);
+  if (!all.to_write.empty()) write_backs();
+  if (all.to_read.empty() && all.to_write.empty()) remove_hook(&advance, nullptr);
   return true;
 }
 

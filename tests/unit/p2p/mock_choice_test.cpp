@@ -98,22 +98,26 @@ TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   EXPECT_STREQ(choice_of(1, message, near).at(0).name, "staged");
 }
 
-TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfOnePeer) {
-  Choice& one = choice_of(1, host_message(1 << 20), caps());
-  Choice& other = choice_of(1, host_message(1 << 21), caps());
+TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
+  const MessageClass one_class = host_message(1 << 20), other_class = host_message(1 << 21);
+  Choice& one = choice_of(1, one_class, caps());
+  Choice& other = choice_of(1, other_class, caps());
+  Choice& other_peer = choice_of(2, one_class, caps());
   Trial* const trial = one.trial();
+  const Trial* const trial_of_other_peer = other_peer.trial();
   ASSERT_TRUE(trial->begin(1));
   disable(kSingleCopy, 1);
-  EXPECT_EQ(choice_of(2, host_message(1 << 20), caps()).count(), 2U);
-  for (const Choice* each :
-       {&choice_of(1, host_message(1 << 20), caps()), &choice_of(1, host_message(1 << 21), caps())}) {
+  for (const Choice* each : {&choice_of(1, one_class, caps()), &choice_of(1, other_class, caps())}) {
     ASSERT_EQ(each->count(), 1U);
     EXPECT_STREQ(each->at(0).name, "stream");
     EXPECT_EQ(each->trial(), nullptr);
   }
-  EXPECT_EQ(&one, &choice_of(1, host_message(1 << 20), caps()));
-  EXPECT_EQ(&other, &choice_of(1, host_message(1 << 21), caps()));
+  EXPECT_EQ(&one, &choice_of(1, one_class, caps()));
+  EXPECT_EQ(&other, &choice_of(1, other_class, caps()));
+  EXPECT_EQ(choice_of(1, host_message(1 << 22), caps()).count(), 1U) << "a class that is new";
   trial->end(1 << 20, 2);  // of a message that was under way
+  EXPECT_EQ(choice_of(2, one_class, caps()).count(), 2U);
+  EXPECT_EQ(choice_of(2, one_class, caps()).trial(), trial_of_other_peer) << "what was tried is known";
 }
 
 // From messages to the verdict and back. Reading first, then streams.
@@ -134,8 +138,9 @@ TEST_F(Choices, WhatTheSystemRefusesIsNotAskedAgain) {
   EXPECT_EQ(transfer(1, kLong, 0, 0), Kind::kCts);
   network().refuse_memory(false);
   EXPECT_EQ(transfer(1, kLong, 0, 0), Kind::kCts);
-  EXPECT_EQ(transfer(2, 2 * kLong, 0, 0), Kind::kCts);
+  EXPECT_EQ(transfer(1, 2 * kLong, 0, 0), Kind::kCts) << "another class";
   EXPECT_EQ(network().copies(), 0U);
+  EXPECT_EQ(transfer(2, kLong, 0, 0), Kind::kDone) << "another peer";
 }
 
 }  // namespace
