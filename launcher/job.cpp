@@ -54,8 +54,9 @@ std::unique_ptr<Sink> make_error_sink(EventLoop& loop) {
 
 }  // namespace
 
-Job::Job(Options options)
+Job::Job(Options options, Plan plan)
     : options_(std::move(options)),
+      plan_(std::move(plan)),
       host_(host_name()),
       id_(make_id()),
       output_(loop_, STDOUT_FILENO),

@@ -17,6 +17,7 @@
 #include "input.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "plan.hpp"
 #include "pmi_server.hpp"
 #include "rank.hpp"
 #include "signals.hpp"
@@ -25,7 +26,7 @@ namespace hr::launcher {
 
 class Job {
  public:
-  explicit Job(Options options);
+  Job(Options options, Plan plan);
   ~Job();
 
   // Runs to the end; returns mpiexec's exit code.
@@ -37,7 +38,7 @@ class Job {
   bool prepare_programs();
   bool start_all();
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
-  void report_binding(const Rank& rank, const topo::CpuSet& cpus);
+  void report_bindings();
 
   // Events
   void on_signal(int signal);
@@ -59,6 +60,7 @@ class Job {
   [[nodiscard]] std::string name_of(const Rank& rank) const;
 
   Options options_;
+  Plan plan_;
   std::string host_;
   std::string id_;  // name of the PMI key-value space and of the shared-memory files
   EventLoop loop_;

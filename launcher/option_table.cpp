@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/knobs.hpp"
-#include "hosts.hpp"
+#include "host_list.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
@@ -16,7 +16,7 @@ Status ranks(ParseState& parsed, const ParsedOption& given) {
 }
 
 Status ranks_per_host(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of ranks on a host", &parsed.per_host);
+  return read_count(given, "the number of ranks on a host", &parsed.mapping.mapping.per_host);
 }
 
 // One host takes all ranks of a job that was meant for several; asking for several hosts is another matter.
@@ -32,11 +32,11 @@ Status as_hosts(ParseState& parsed, const ParsedOption& given) {
 }
 
 Status host_list(ParseState& parsed, const ParsedOption& given) {
-  return read_host_list(given.word, given.value(), &parsed.slots);
+  return read_host_list(given.word, given.value(), &parsed.options.host_list);
 }
 
 Status host_file(ParseState& parsed, const ParsedOption& given) {
-  return read_host_file(given.word, given.value(), &parsed.slots);
+  return read_host_file(given.word, given.value(), &parsed.options.host_list);
 }
 
 Status local_variable(ParseState& parsed, const ParsedOption& given) {
@@ -124,28 +124,56 @@ Status apply_output(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
-Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_binding(given, &parsed.options.placing); }
-Status map_by(ParseState& parsed, const ParsedOption& given) {
-  return read_mapping(given, &parsed.options.placing, &parsed.per_host);
+Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_bind_to(given, &parsed.mapping); }
+Status map_by(ParseState& parsed, const ParsedOption& given) { return read_map_by(given, &parsed.mapping); }
+Status rank_by(ParseState& parsed, const ParsedOption& given) { return read_rank_by(given, &parsed.mapping); }
+
+// The older words, each as a value of one of these.
+template <Status (*kRead)(const ParsedOption&, MappingWords*), const char* kValue>
+Status same_as(ParseState& parsed, const ParsedOption& given) {
+  return kRead({given.word, {kValue}}, &parsed.mapping);
 }
 
-Status bind_to_core(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kCore;
-  return kOk;
+constexpr char kCore[] = "core", kSocket[] = "socket", kNone[] = "none", kNode[] = "node", kSlot[] = "slot";
+constexpr char kOversubscribe[] = ":oversubscribe", kNoOversubscribe[] = ":nooversubscribe";
+
+Status per_socket(ParseState& parsed, const ParsedOption& given) {
+  int number = 0;
+  HR_TRY(read_count(given, "the number of ranks on a socket", &number));
+  return read_map_by({given.word, {"ppr:" + given.value() + ":socket"}}, &parsed.mapping);
 }
 
-Status bind_to_socket(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kSocket;
-  return kOk;
+Status cpus_per_rank(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of cores for a rank", &parsed.mapping.cpus_per_rank);
 }
 
-Status bind_to_none(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kNone;
-  return kOk;
+Status cpu_set(ParseState& parsed, const ParsedOption& given) {
+  return read_cpu_set(given, &parsed.mapping.mapping.only);
 }
 
 Status threads_as_cores(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.threads = true;
+  parsed.mapping.hardware_threads = true;
+  return kOk;
+}
+
+Status do_not_launch(ParseState& parsed, const ParsedOption&) {
+  parsed.options.do_not_launch = true;
+  return kOk;
+}
+
+Status machine(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.machines.push_back(given.value());
+  return kOk;
+}
+
+Status json(ParseState& parsed, const ParsedOption&) {
+  parsed.options.json = true;
+  return kOk;
+}
+
+Status save_machine(ParseState& parsed, const ParsedOption& given) {
+  HR_TRY(topo::write_machine(given.value()));
+  parsed.saved = true;
   return kOk;
 }
 
@@ -200,7 +228,7 @@ constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
     {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default 1, or what the next four say)"},
     {"ppn N npernode perhost ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
-     "Ranks on a host; here that is the number of ranks, where -n does not say it"},
+     "Ranks on each host, before the next one is taken; of all hosts together, where -n does not say how many"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
      "This machine (localhost, its name, an address); N ranks, where -n does not say it"},
     {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
@@ -226,20 +254,45 @@ constexpr OptionSpec kOptions[] = {
     {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
 
     // Places
-    {"bind-to", kOne, kApplies, bind_to, "PLACE",
-     "core, hwthread, numa, socket: one for each rank, round robin; none; auto (default): an equal share of "
-     "neighbouring "
-     "cores for "
-     "each rank, nothing when ranks outnumber cores"},
-    {"map-by", kOne, kApplies, map_by, "PLACE",
-     "core, hwthread, numa, socket: ranks go round robin over these, and are bound to them unless --bind-to says "
-     "otherwise; ppr:N:PLACE: N ranks follow one another; slot, node: as they come (default)"},
+    {"map-by", kOne, kApplies, map_by, "HOW",
+     "bunch: near to one another; scatter: far from one another; bunch:LEVEL, scatter:LEVEL bind to that; "
+     "hybrid:N[:linear|compact|spread]: N cores for the threads of each rank; core, hwthread, l1cache, l2cache, "
+     "l3cache, "
+     "numa, socket: round robin over these, bound to them unless --bind-to says otherwise; ppr:N:LEVEL: N on each; "
+     "slot: as cores come; node: round robin over hosts; pe-list=0,4,8. Behind them :PE=N (cores for each rank), :SPAN "
+     "(all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
+    {"bind-to", kOne, kApplies, bind_to, "LEVEL",
+     "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for so many; user:0,2-3,8+12: the "
+     "CPUs "
+     "of each rank of a host; none; auto (default): an equal share of neighbouring cores for each rank, nothing when "
+     "ranks outnumber cores"},
+    {"rank-by", kOne, kApplies, rank_by, "HOW",
+     "How ranks are numbered: as they were mapped (default); slot: host by host; node: round robin over hosts; fill: "
+     "part "
+     "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
+    {"cpus-per-rank cpus-per-proc cpus-per-task", kOne, kApplies, cpus_per_rank, "N", "The same as --map-by slot:PE=N"},
+    {"cpu-set cpu-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
+    {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
+     "More ranks than cores are meant: no note about them"},
+    {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
+     "More ranks than cores are an error"},
     {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,
-     "", "Say on standard error where each rank is bound"},
-    {"bind-to-core", kNoValue, kApplies, bind_to_core, "", ""},
-    {"bind-to-socket", kNoValue, kApplies, bind_to_socket, "", ""},
-    {"bind-to-none", kNoValue, kApplies, bind_to_none, "", ""},
+     "", "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
+    {"do-not-launch", kNoValue, kApplies, do_not_launch, "", "Print where ranks would go, and exit; see headrace map"},
+    {"machine", kOne, kApplies, machine, "WHAT",
+     "With --do-not-launch: hosts are like this one, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once for "
+     "all, or for each host"},
+    {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
+    {"save-machine", kOne, kApplies, save_machine, "FILE", "Write this machine down as an hwloc XML file, and exit"},
+    {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
+    {"bind-to-socket", kNoValue, kApplies, same_as<read_bind_to, kSocket>, "", ""},
+    {"bind-to-none", kNoValue, kApplies, same_as<read_bind_to, kNone>, "", ""},
+    {"bynode by-node", kNoValue, kApplies, same_as<read_map_by, kNode>, "", ""},
+    {"byslot by-slot", kNoValue, kApplies, same_as<read_map_by, kSlot>, "", ""},
+    {"bycore by-core", kNoValue, kApplies, same_as<read_map_by, kCore>, "", ""},
+    {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
+    {"npersocket", kOne, kApplies, per_socket, "N", ""},
     {"display", kOne, kApplies, report_bindings, "WHAT", ""},
 
     // Output and the end
@@ -258,13 +311,11 @@ constexpr OptionSpec kOptions[] = {
     {"V version", kNoValue, kApplies, version, "", "Print it and exit"},
 
     // Scripts for other launchers: so anyway.
-    {"oversubscribe allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr,
-     "", ""},
-    {"bynode by-node byslot by-slot bycore by-core", kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi personality", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
     // No meaning on one machine, or to this library.
-    {"rank-by membind cpu-bind cpus-per-task cpus-per-rank", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"membind cpu-bind", kOne, kIgnored, nullptr, "WHAT", ""},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
     {"launcher bootstrap launcher-exec bootstrap-exec rmk iface topolib demux nameserver", kOne, kIgnored, nullptr,

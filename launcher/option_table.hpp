@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "mapping_words.hpp"
 #include "options.hpp"
 
 namespace hr::launcher {
@@ -29,7 +30,7 @@ enum class Arity {
 
 // What has been read so far of one part of the command line.
 struct ParseState {
-  explicit ParseState(Options& all) : options(all) {}
+  ParseState(Options& all, MappingWords& words) : options(all), mapping(words) {}
   Options& options;
   Program program;
   Inherited inherited_by_all;
@@ -37,11 +38,11 @@ struct ParseState {
   std::string config_file;
   std::vector<std::string> without_effect;  // as written, with their values
   int ranks = 0;                            // 0: not said
-  int per_host = 0;                         // the same
-  int slots = 0;                            // the same
+  MappingWords& mapping;
   bool help = false;
   bool version = false;
   bool settings = false;
+  bool saved = false;  // --save-machine
 };
 
 // One option as it stands on the command line.

@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "topo/cores.hpp"
+#include "host_list.hpp"
+#include "topo/mapping.hpp"
 
 namespace hr::launcher {
+
+inline constexpr int kUsageExit = 2;  // a command line that is not understood, or not possible
 
 using Variable = std::pair<std::string, std::string>;
 
@@ -21,7 +24,7 @@ struct Inherited {
 
 // One part of the command line between ':' signs.
 struct Program {
-  int ranks = 1;
+  int ranks = 1;                       // 0: not said
   std::vector<std::string> arguments;  // the first is the program as written
   std::vector<Variable> environment;   // on top of what is inherited
   Inherited inherited;
@@ -31,13 +34,18 @@ struct Program {
 struct Options {
   std::vector<Program> programs;
   bool label = false;
-  topo::Placing placing;
+  topo::Mapping mapping;
+  std::vector<HostSlots> host_list;
   int hosts = 0;  // as if the ranks were on so many; 0: what the knob as_hosts says
   bool report_bindings = false;
-  double timeout_seconds = 0;  // 0: none
-  std::string timeout_origin;  // "--timeout" or the variable that says so
-  bool keep_going = false;     // a rank that dies does not end the job
-  bool quiet = false;          // no notes
+  bool note_oversubscription = true;
+  bool do_not_launch = false;         // print where ranks would go
+  bool json = false;                  // as JSON
+  std::vector<std::string> machines;  // where they would go on these (read_machine()); empty: on this one
+  double timeout_seconds = 0;         // 0: none
+  std::string timeout_origin;         // "--timeout" or the variable that says so
+  bool keep_going = false;            // a rank that dies does not end the job
+  bool quiet = false;                 // no notes
   std::string output_directory;
   bool output_in_files_only = false;
 

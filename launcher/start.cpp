@@ -11,6 +11,7 @@
 #include "job.hpp"
 #include "library_path.hpp"
 #include "process.hpp"
+#include "topo/picture.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -79,14 +80,13 @@ bool Job::start_all() {
   pmi_ = std::make_unique<PmiServer>(id_, appnums, hosts(), std::move(callbacks));
 
   raise_descriptor_limit();
-  const std::vector<topo::CpuSet> placement = topo::place_here(options_.placing, total);
   ranks_.resize(static_cast<std::size_t>(total));
   for (int number = 0; number < total; ++number) {
     const auto at = static_cast<std::size_t>(number);
     ranks_[at].number = number;
-    if (!start_rank(ranks_[at], static_cast<std::size_t>(appnums[at]), placement[at])) return false;
-    if (options_.report_bindings) report_binding(ranks_[at], placement[at]);
+    if (!start_rank(ranks_[at], static_cast<std::size_t>(appnums[at]), plan_.cpus[at])) return false;
   }
+  if (options_.report_bindings) report_bindings();
   return true;
 }
 
@@ -147,8 +147,15 @@ bool Job::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) 
   return true;
 }
 
-void Job::report_binding(const Rank& rank, const topo::CpuSet& cpus) {
-  say(name_of(rank) + (cpus.empty() ? " is not bound" : " is bound to CPU " + as_ranges(cpus)));
+void Job::report_bindings() {
+  for (const Rank& rank : ranks_) {
+    const auto at = static_cast<std::size_t>(rank.number);
+    const topo::CpuSet& cpus = plan_.cpus[at];
+    say(name_of(rank) +
+        (cpus.empty() ? " is not bound" : " is bound to CPU " + as_ranges(cpus) + nearest_text(plan_.nearest[at])));
+  }
+  const std::vector<int> ranks = plan_.ranks_on(0);
+  error_.write(this, topo::picture(*plan_.hosts[0].machine, ranks, plan_.cpus));
 }
 
 }  // namespace hr::launcher
