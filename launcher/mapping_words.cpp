@@ -309,7 +309,8 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   *mapping = words.mapping;
   mapping->bound = !words.not_bound;
   const Level level = words.map_level.value_or(Level::kMachine);
-  if (words.hardware_threads || words.bind_level == Level::kThread || words.map_level == Level::kThread) {
+  if (words.hardware_threads || words.bind_level == Level::kThread || words.map_level == Level::kThread ||
+      words.policy_level == Level::kThread) {
     mapping->unit = Level::kThread;
   }
   if (words.policy != MappingWords::Policy::kNone) {

@@ -165,7 +165,10 @@ Status read_all(CommandLine& line) {
   }
   HR_TRY(read_timeout_variable(line.options));
   HR_TRY(make_mapping(line.mapping, &line.options.mapping));
-  line.options.note_oversubscription = !line.options.quiet && !line.mapping.oversubscription_said;
+  if (!line.mapping.oversubscription_said) {
+    line.options.mapping.allow_oversubscription = knobs().oversubscribe != OversubscribeChoice::kRefuse;
+    line.options.note_oversubscription = !line.options.quiet && knobs().oversubscribe == OversubscribeChoice::kNote;
+  }
   share(line);
   return kOk;
 }

@@ -38,7 +38,7 @@ struct Options {
   std::vector<HostSlots> host_list;
   int hosts = 0;  // as if the ranks were on so many; 0: what the knob as_hosts says
   bool report_bindings = false;
-  bool note_oversubscription = true;
+  bool note_oversubscription = false;
   bool do_not_launch = false;         // print where ranks would go
   bool json = false;                  // as JSON
   std::vector<std::string> machines;  // where they would go on these (read_machine()); empty: on this one
