@@ -139,7 +139,7 @@ CpuSet widened(const CpuSet& cpus, const Parts& parts) {
 Status parts_of(const Machine& machine, Level level, Parts* parts) {
   *parts = machine.parts(level);
   if (!parts->empty()) return kOk;
-  return fail(Errc::kOther, "%s has no %s that the system tells of; what there is shows `headrace map`",
+  return fail(Errc::kOther, "%s has no %s that the system tells of; `headrace map` shows what it has",
               machine.name.c_str(), name_of(level));
 }
 

@@ -225,6 +225,26 @@ class Ranks(MapTest):
         self.assertEqual(sorted(result.stdout.splitlines()), [f"0 {sorted(one)}", f"1 {sorted(one)}"], result.stderr)
 
 
+class Command(MapTest):
+    """`headrace map` is mpiexec's answer."""
+
+    def command(self, *words):
+        code = ("import os, sys; from pathlib import Path; from headrace import installation, cli; "
+                "installation.find_mpiexec = lambda: Path(os.environ['HR_MPIEXEC']); sys.exit(cli.main(sys.argv[1:]))")
+        return subprocess.run(["python3", "-c", code, "map", *words], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_answers(self):
+        for words in (("--machine", MACHINE, "-n", "2"), ("--machine", MACHINE, "--", "-n", "2")):
+            self.assertEqual(self.command(*words).stdout, run("--do-not-launch", "--machine", MACHINE, "-n", "2").stdout)
+        self.assertEqual(len(json.loads(self.command("--json", "-n", "3").stdout)["ranks"]), 3)
+        self.assertIn("usage: headrace map", self.command("--help").stdout)
+
+    def test_mistakes(self):
+        self.assert_ended(self.command("-n", "2", "--map-by", "sockt"), 2, "did you mean socket?")
+        self.assert_ended(self.command("--machine", MACHINE, "-n", "2", "--map-by", "l2cache"), 2, "no L2 cache")
+        self.assert_ended(self.command("--save"), 2, "wants a value")
+
+
 class Help(MapTest):
     def test_every_level_is_in_the_help(self):
         text = re.sub(r"\s+", " ", run("--help").stdout)
