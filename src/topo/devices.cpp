@@ -91,6 +91,14 @@ Distance distance(const Machine& machine, const Device& one, const Device& other
   return distance(machine, one.cpus, other.cpus);
 }
 
+std::string text_of(const Nearest& nearest) {
+  const auto text = [](const char* kind, const Device* device, Distance how) {
+    return device == nullptr ? "" : std::string(kind) + device->name + " (" + text_of(how) + ")";
+  };
+  const std::string gpu = text("; GPU ", nearest.gpu, nearest.gpu_distance);
+  return gpu + text(gpu.empty() ? "; NIC " : ", NIC ", nearest.nic, nearest.nic_distance);
+}
+
 std::vector<Nearest> nearest_devices(const Machine& machine, const std::vector<CpuSet>& placement) {
   Turns gpus(gpus_of(machine)), cards(cards_of(machine));
   std::vector<Nearest> all;

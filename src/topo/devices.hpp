@@ -29,6 +29,9 @@ struct Nearest {
   Distance nic_distance = Distance::kMachine;
 };
 
+// "; GPU cuda0 (same NUMA domain), NIC mlx5_0 (same socket)"; empty where there are none.
+std::string text_of(const Nearest& nearest);
+
 // For each set of CPUs, as place() gives them. Ranks that are equally near to several GPUs get them in turn; of equally
 // near cards that which is nearest to the rank's GPU, then in turn. Where a host has InfiniBand or RoCE, other cards
 // are left out.

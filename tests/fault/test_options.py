@@ -42,7 +42,7 @@ TAKEN = [
 # words, what standard error says; two ranks run
 NOTED = [
     ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
-    ("-launcher ssh", NOTE + "-launcher ssh"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
+    ("-rmk slurm", NOTE + "-rmk slurm"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
     ("-print-all-exitcodes", NOTE + "-print-all-exitcodes"),
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
@@ -66,12 +66,16 @@ REFUSED = [
     ("--bind-to l2cache:99999999", "99999999"),
     ("--machine", "wants a value"),
     ("--label=yes", "--label takes no value"), ("-wdir /no/such/place", "/no/such/place: there is no such directory"),
-    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", "no name of a host"),
+    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is no name of a host'),
+    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is no name'), ("-host a,b$(x)", '"b$(x)" is no name'),
+    ("-hosts a,,b", '"" is no name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
     ("-f /no/such/file", "-f /no/such/file: No such file"), ("-hostfile /tmp", "-hostfile /tmp: it cannot be read"),
-    ("--nodes 2", "one host only"), ("--nolocal", "--nolocal is for jobs on several hosts"),
+    ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
+    ("--preload-binary", "brings no files"), ("--as-hosts 2 -hosts localhost,b", "are on 2 hosts already"),
     ("-configfile /no/such/file", "No such file"), ("-configfile /dev/null", "it names no program"),
     ("--output-filename :nocopy", "directory's name is missing"), ("--output xml", '"xml"'),
 ]
+
 
 # words that are understood, and ask for what is not possible here; what the message says
 IMPOSSIBLE = [
@@ -79,7 +83,6 @@ IMPOSSIBLE = [
     ("-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set 0", "room for 1"), ("-n 2 --bind-to core --nooversubscribe --cpu-set 0", "room for 1"),
     ("--do-not-launch --machine /no/such.xml", "/no/such.xml: No such file"),
     ("--do-not-launch --machine synthetic:pakk:2", "synthetic:pakk:2"),
-    ("-hosts n1,n2", "host n1 is not this machine"), ("-host localhost,n2:4", "host n2 is not this machine"),
 ]
 
 
@@ -159,9 +162,14 @@ class HostFiles(LaunchTest):
 
     def test_other_hosts(self):
         self.write("localhost:2\n# more\nnode17 slots=4\n")
-        result = run("-n", "2", "-hostfile", self.file, *SHOW)
-        self.assert_ended(result, 2, "host node17 is not this machine", "one host only")
+        # Nothing runs anywhere before all hosts can start their ranks.
+        result = run("-n", "3", "--launcher", "false", "-hostfile", self.file, *SHOW)
+        self.assert_ended(result, 1, "cannot start ranks on host node17 (rank 2): false ended with code 1\n")
         self.assertEqual(result.stdout, "")
+        self.assertEqual(run("-n", "2", "--launcher", "false", "-hostfile", self.file, *SHOW).stdout, "ran\n" * 2)
+        self.assertEqual(run("-n", "9", "--nodes", "1", "-hostfile", self.file, *SHOW).stdout, "ran\n" * 9)
+        self.write("# none\n")
+        self.assert_ended(run("-f", self.file, *SHOW), 2, self.file, "names no host")
         self.write("localhost slots=none\n")
         self.assert_ended(run("-f", self.file, *SHOW), 2, "line 1", '"none"')
 

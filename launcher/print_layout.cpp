@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ranges.hpp"
-#include "plan.hpp"
+#include "layout.hpp"
 #include "topo/picture.hpp"
 
 namespace hr::launcher {
@@ -13,16 +13,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 6>;
 
+// The numbers of the machine's cores that these CPUs are of.
+std::string cores_text(const topo::Machine& machine, const topo::CpuSet& cpus) {
+  std::vector<std::size_t> cores;
+  const std::vector<topo::CpuSet>& all =
+      machine.all(topo::Level::kCore).empty() ? machine.all(topo::Level::kThread) : machine.all(topo::Level::kCore);
+  for (std::size_t core = 0; core < all.size(); ++core) {
+    if (!topo::common(all[core], cpus).empty()) cores.push_back(core);
+  }
+  return as_ranges(cores);
+}
+
 std::string device_text(const topo::Device* device, topo::Distance distance) {
   return device == nullptr ? "-" : device->name + " (" + topo::text_of(distance) + ")";
 }
 
-void print_table(const Plan& plan) {
+void print_table(const Layout& layout) {
   std::vector<Row> rows = {{"rank", "host", "cores", "CPUs", "GPU", "NIC"}};
-  for (std::size_t rank = 0; rank < plan.host_of.size(); ++rank) {
-    const topo::Host& host = plan.hosts[static_cast<std::size_t>(plan.host_of[rank])];
-    const topo::CpuSet& cpus = plan.cpus[rank];
-    const topo::Nearest& nearest = plan.nearest[rank];
+  for (std::size_t rank = 0; rank < layout.host_of.size(); ++rank) {
+    const topo::Host& host = layout.hosts[static_cast<std::size_t>(layout.host_of[rank])];
+    const topo::CpuSet& cpus = layout.cpus[rank];
+    const topo::Nearest& nearest = layout.nearest[rank];
     rows.push_back({std::to_string(rank), host.name, cpus.empty() ? "not bound" : cores_text(*host.machine, cpus),
                     cpus.empty() ? "-" : as_ranges(cpus), device_text(nearest.gpu, nearest.gpu_distance),
                     device_text(nearest.nic, nearest.nic_distance)});
@@ -43,13 +54,13 @@ void print_table(const Plan& plan) {
   }
 }
 
-void print_pictures(const Plan& plan) {
-  for (int at = 0; at < static_cast<int>(plan.hosts.size()); ++at) {
-    const std::vector<int> ranks = plan.ranks_on(at);
+void print_pictures(const Layout& layout) {
+  for (int at = 0; at < static_cast<int>(layout.hosts.size()); ++at) {
+    const std::vector<int> ranks = layout.ranks_on(at);
     if (ranks.empty()) continue;
-    const topo::Host& host = plan.hosts[static_cast<std::size_t>(at)];
+    const topo::Host& host = layout.hosts[static_cast<std::size_t>(at)];
     std::vector<topo::CpuSet> cpus;
-    for (const int rank : ranks) cpus.push_back(plan.cpus[static_cast<std::size_t>(rank)]);
+    for (const int rank : ranks) cpus.push_back(layout.cpus[static_cast<std::size_t>(rank)]);
     topo::Machine machine = *host.machine;
     machine.name = host.name;
     std::printf("\n%s", topo::picture(machine, ranks, cpus).c_str());
@@ -61,36 +72,36 @@ Json device_json(const topo::Device* device, topo::Distance distance) {
   return {{"name", device->name}, {"address", device->address}, {"distance", topo::text_of(distance)}};
 }
 
-void print_json(const Plan& plan) {
+void print_json(const Layout& layout) {
   Json hosts = Json::array(), ranks = Json::array();
-  for (int at = 0; at < static_cast<int>(plan.hosts.size()); ++at) {
-    const topo::Host& host = plan.hosts[static_cast<std::size_t>(at)];
+  for (int at = 0; at < static_cast<int>(layout.hosts.size()); ++at) {
+    const topo::Host& host = layout.hosts[static_cast<std::size_t>(at)];
     hosts.push_back({{"name", host.name},
                      {"slots", host.slots},
                      {"cores", host.machine->parts(topo::Level::kCore).size()},
                      {"cpus", host.machine->allowed},
-                     {"ranks", plan.ranks_on(at)}});
+                     {"ranks", layout.ranks_on(at)}});
   }
-  for (std::size_t rank = 0; rank < plan.host_of.size(); ++rank) {
-    const topo::Nearest& nearest = plan.nearest[rank];
+  for (std::size_t rank = 0; rank < layout.host_of.size(); ++rank) {
+    const topo::Nearest& nearest = layout.nearest[rank];
     ranks.push_back({{"rank", rank},
-                     {"host", plan.hosts[static_cast<std::size_t>(plan.host_of[rank])].name},
-                     {"cpus", plan.cpus[rank]},
+                     {"host", layout.hosts[static_cast<std::size_t>(layout.host_of[rank])].name},
+                     {"cpus", layout.cpus[rank]},
                      {"gpu", device_json(nearest.gpu, nearest.gpu_distance)},
                      {"nic", device_json(nearest.nic, nearest.nic_distance)}});
   }
-  const Json all = {{"hosts", hosts}, {"ranks", ranks}, {"note", plan.note}};
+  const Json all = {{"hosts", hosts}, {"ranks", ranks}, {"note", layout.note}};
   std::printf("%s\n", all.dump(1, ' ', true, Json::error_handler_t::replace).c_str());
 }
 
 }  // namespace
 
-void print_plan(const Plan& plan, bool as_json) {
+void print_layout(const Layout& layout, bool as_json) {
   if (as_json) {
-    print_json(plan);
+    print_json(layout);
   } else {
-    print_table(plan);
-    print_pictures(plan);
+    print_table(layout);
+    print_pictures(layout);
   }
 }
 

@@ -1,7 +1,7 @@
-// Plan: where the ranks of a job go, before any of them is started: hosts, ranks on each, and the CPUs of each rank.
+// Layout: where the ranks of a job go, before any of them is started: hosts, ranks on each, and the CPUs of each rank.
 //
-// Made from the command line and from machines, which are this one or described ones (--machine). Owner: main(), which
-// hands it to the job. Nothing in it changes any more.
+// Made from the command line and from machines, which are this one or described ones (--machine). A host that nobody
+// has looked at is taken to be like this one; the agent there places its ranks on what it finds. Owner: main().
 #pragma once
 
 #include <list>
@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-struct Plan {
+struct Layout {
   std::list<topo::Machine> machines;  // that `hosts` borrow
   std::vector<topo::Host> hosts;
   std::vector<int> host_of;            // of each rank, an index into hosts
@@ -26,17 +26,14 @@ struct Plan {
   [[nodiscard]] std::vector<int> ranks_on(int host) const;
 };
 
-// Also decides how many ranks the programs have that do not say it. An error says what is not possible, and on which
-// host.
-Status make_plan(Options& options, Plan* plan);
+// Decides how many ranks the programs have that do not say it, and which host each rank is on. Hosts of programs that
+// name none are options->hosts.
+Status lay_out(Options* options, Layout* layout);
 
-// "core 0-3" of the machine's numbers, for CPUs.
-std::string cores_text(const topo::Machine& machine, const topo::CpuSet& cpus);
-
-// "; GPU cuda0 (same NUMA domain), NIC mlx5_0 (same socket)", or empty.
-std::string nearest_text(const topo::Nearest& nearest);
+// Also the CPUs of the ranks of one host. An error says what is not possible there.
+Status place_on(int host, const topo::Mapping& mapping, Layout* layout);
 
 // What --do-not-launch prints: a table of ranks and a picture of each host, or JSON.
-void print_plan(const Plan& plan, bool as_json);
+void print_layout(const Layout& layout, bool as_json);
 
 }  // namespace hr::launcher

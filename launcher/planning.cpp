@@ -1,0 +1,206 @@
+#include "planning.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+
+#include "base/knobs.hpp"
+#include "host_environment.hpp"
+#include "process.hpp"
+#include "remote_command.hpp"
+#include "values.hpp"
+
+namespace hr::launcher {
+namespace {
+
+// Unique among running jobs; "headrace_" tells the library that it is.
+std::string make_id() {
+  unsigned long long random = 0;
+  [[maybe_unused]] const ssize_t filled = ::getrandom(&random, sizeof random, 0);
+  char text[64];
+  std::snprintf(text, sizeof text, "headrace_%d_%016llx", ::getpid(), random);
+  return text;
+}
+
+// By the name that the user knows it by, where that leads there: it is more likely to be so on other hosts.
+std::string working_directory() {
+  std::error_code error;
+  const std::string physical = std::filesystem::current_path(error);
+  const char* logical = hr::environment("PWD");
+  struct stat one{};
+  struct stat other{};
+  const bool same = logical != nullptr && *logical == '/' && ::stat(logical, &one) == 0 && ::stat(".", &other) == 0 &&
+                    one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  return same ? logical : physical;
+}
+
+std::string names_of(const std::vector<HostSlots>& hosts) {
+  std::string all;
+  for (const HostSlots& each : hosts) all += (all.empty() ? "" : ",") + each.name;
+  return all;
+}
+
+// What is left of a list after --nodes and --nolocal.
+Status restrict_hosts(const Options& options, std::vector<HostSlots>* hosts) {
+  if (options.not_here) {
+    std::erase_if(*hosts, [](const HostSlots& each) { return is_this_host(each.name); });
+    if (hosts->empty()) return fail(Errc::kOther, "--nolocal: there is no host but this one");
+  }
+  const auto most = static_cast<std::size_t>(options.most_hosts);
+  if (most > hosts->size()) {
+    return fail(Errc::kOther, "--nodes %d: there %s %zu (%s); name more with --hosts or --hostfile", options.most_hosts,
+                hosts->size() == 1 ? "is" : "are", hosts->size(), names_of(*hosts).c_str());
+  }
+  if (most > 0) hosts->resize(most);
+  return kOk;
+}
+
+// The hosts of programs that name none.
+Status find_hosts(Options* options, Allocation* allocation) {
+  // Where a job names its hosts, a resource manager's list only says how to reach them.
+  const bool named = !options->hosts.empty();
+  if (const Status read = read_allocation(allocation); !read.ok()) {
+    if (!named) return read;
+    take_detail();
+    *allocation = {};
+  }
+  if (!named && options->machines.empty()) options->hosts = allocation->hosts;
+  // Each described machine is a host, where none are named.
+  for (std::size_t at = 0; !named && at < options->machines.size(); ++at) {
+    options->hosts.push_back({"host" + std::to_string(at), 1, false});
+  }
+  if (options->hosts.empty()) options->hosts.push_back({"localhost", 1, false});
+  HR_TRY(restrict_hosts(*options, &options->hosts));
+  for (Program& program : options->programs) {
+    if (!program.hosts.empty()) HR_TRY(restrict_hosts(*options, &program.hosts));
+  }
+  return kOk;
+}
+
+// The number of a host in the plan, which it gets with its first rank.
+int number_of(const std::string& name, JobPlan* plan) {
+  const bool here = is_this_host(name);
+  if (here && plan->root_host >= 0) return plan->root_host;
+  for (std::size_t at = 0; at < plan->hosts.size(); ++at) {
+    if (alike(plan->hosts[at], name)) return static_cast<int>(at);
+  }
+  plan->hosts.push_back(name);
+  if (here) plan->root_host = static_cast<int>(plan->hosts.size()) - 1;
+  return static_cast<int>(plan->hosts.size()) - 1;
+}
+
+// Where the ranks go, and what cannot be told as early as possible.
+Status place_ranks(Options* options, JobPlan* plan) {
+  Layout layout;
+  HR_TRY(lay_out(options, &layout));
+  std::vector<int> numbers(layout.hosts.size(), -1);
+  for (const int host : layout.host_of) {
+    int& number = numbers[static_cast<std::size_t>(host)];
+    if (number < 0) number = number_of(layout.hosts[static_cast<std::size_t>(host)].name, plan);
+    plan->host_of.push_back(number);
+  }
+  for (int host = 0; host < static_cast<int>(layout.hosts.size()); ++host) {
+    if (plan->root_host < 0 || numbers[static_cast<std::size_t>(host)] != plan->root_host) continue;
+    HR_TRY(place_on(host, options->mapping, &layout));
+  }
+  plan->machine = std::make_shared<topo::Machine>(std::move(layout.machines.front()));
+  if (options->note_oversubscription && !layout.note.empty())
+    std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());
+  return kOk;
+}
+
+Status check_directories(const Options& options, const JobPlan& plan) {
+  for (const Program& program : options.programs) {
+    struct stat state{};
+    if (plan.root_host < 0 || program.directory.empty()) continue;
+    if (::stat(program.directory.c_str(), &state) == 0 && S_ISDIR(state.st_mode)) continue;
+    return fail(Errc::kOther, "--wdir %s: there is no such directory", program.directory.c_str());
+  }
+  return kOk;
+}
+
+Status declare_hosts(const Options& options, JobPlan* plan) {
+  if (plan->hosts.size() == 1) {
+    plan->declared_hosts = options.as_hosts != 0 ? options.as_hosts : static_cast<int>(knobs().as_hosts);
+  } else if (options.as_hosts > 1) {
+    return fail(Errc::kOther, "--as-hosts %d: the ranks are on %zu hosts already", options.as_hosts,
+                plan->hosts.size());
+  }
+  return kOk;
+}
+
+// srun reaches the hosts of its allocation alone.
+bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
+  if (!allocation.is_slurm) return false;
+  return std::all_of(plan.hosts.begin(), plan.hosts.end(), [&allocation](const std::string& name) {
+    return is_this_host(name) || std::any_of(allocation.hosts.begin(), allocation.hosts.end(),
+                                             [&name](const HostSlots& each) { return alike(each.name, name); });
+  });
+}
+
+void add_shm_directories(const Options& options, JobPlan* plan) {
+  plan->shm_directories = {knobs().shm_dir};
+  for (const Program& program : options.programs) {
+    for (const auto& [name, value] : program.environment) {
+      if (name == "HEADRACE_SHM_DIR") plan->shm_directories.insert(value);
+    }
+  }
+}
+
+int creation_mask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return static_cast<int>(mask);
+}
+
+}  // namespace
+
+Status make_layout(Options* options, Layout* layout) {
+  Allocation allocation;
+  HR_TRY(find_hosts(options, &allocation));
+  HR_TRY(lay_out(options, layout));
+  for (int host = 0; host < static_cast<int>(layout->hosts.size()); ++host) {
+    HR_TRY(place_on(host, options->mapping, layout));
+  }
+  return kOk;
+}
+
+Status make_plan(Options* options, JobPlan* plan) {
+  Allocation allocation;
+  HR_TRY(find_hosts(options, &allocation));
+  HR_TRY(place_ranks(options, plan));
+  HR_TRY(check_directories(*options, *plan));
+  HR_TRY(declare_hosts(*options, plan));
+  plan->id = make_id();
+  for (const Program& program : options->programs) {
+    plan->programs.push_back({program.ranks, program.arguments,
+                              make_environment(program.inherited, program.environment), program.directory});
+  }
+  plan->directory = working_directory();
+  plan->search_path = own_search_path();
+  plan->creation_mask = creation_mask();
+  plan->mapping = options->mapping;
+  plan->report_bindings = options->report_bindings;
+  plan->keep_going = options->keep_going;
+  add_shm_directories(*options, plan);
+  plan->silence = std::chrono::milliseconds(std::llround(knobs().host_timeout * 1000));
+  plan->degree = static_cast<int>(knobs().launch_degree);
+  const std::string& said = options->launcher.empty() ? std::string(knobs().launcher) : options->launcher;
+  plan->shell = remote_shell(said, is_all_of(*plan, allocation));
+  if (plan->shell.words.empty()) return fail(Errc::kOther, "--launcher: a command's name is missing");
+  std::error_code error;
+  plan->mpiexec = std::filesystem::read_symlink("/proc/self/exe", error);
+  return kOk;
+}
+
+}  // namespace hr::launcher
