@@ -122,6 +122,7 @@ class Agent {
       return end(kLostParent);
     }
     host_ = host_at(*plan, message.host);
+    hosts_ = last - message.host;
     keeper_.note(plan->id, plan->shm_directories);
     ::umask(static_cast<mode_t>(plan->creation_mask));
     above_.set_silence(plan->silence);
@@ -162,7 +163,10 @@ class Agent {
     if (signal == SIGCHLD) {
       if (tree_ != nullptr) tree_->reap();
     } else if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) {
-      std::fprintf(stderr, "its mpiexec was ended by signal %s\n", signal_text(signal).c_str());
+      const std::string why = "its mpiexec was ended by signal " + signal_text(signal);
+      std::fprintf(stderr, "%s\n", why.c_str());
+      // Before the ranks end: it is not they who are at fault.
+      if (tree_ != nullptr) above_.send({.kind = Kind::kLost, .host = host_, .numbers = {hosts_, 1}, .text = why});
       abandon();
     }
   }
@@ -206,6 +210,7 @@ class Agent {
   std::array<Flow, 2> flows_;
   std::unique_ptr<Tree> tree_;
   int host_ = -1;
+  int hosts_ = 0;  // of the subtree
   bool abandoned_ = false;
   bool over_ = false;
   int exit_code_ = 0;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr long kMostCount = 65536;  // ranks, cores
 constexpr unsigned kMostCpus = 65536;
+constexpr std::size_t kMostListed =
+    1 << 20;  // CPUs of all entries of a list: what a short text can ask for stays small
 
 class Writer {
  public:
@@ -92,9 +94,12 @@ bool read(Reader& from, Mapping* to) {
   if (!good) return false;
   if (bind >= 0) to->bind = static_cast<Level>(bind);
   if (to->policy == Mapping::Policy::kList && entries == 0) return false;
+  std::size_t listed = 0;
   for (long at = 0; at < entries; ++at) {
     CpuSet cpus;
     if (!from.cpus(&cpus) || cpus.empty()) return false;
+    listed += cpus.size();
+    if (listed > kMostListed) return false;
     to->list.push_back(std::move(cpus));
   }
   return from.is_at_end();

@@ -190,8 +190,8 @@ class Places(HostsTest):
 
     def test_more_ranks_than_slots_is_said(self):
         done = self.run_on("-n", "5", "--hosts", f"{A}:2,{B}:1", "hostname")
-        self.assert_ended(done, 0, f"oversubscribed: 2 ranks on {A}, which has 1 slot, and more than they have on 1 other host")
-        self.assertEqual(sorted(done.stdout.split()), [A] * 4 + [B])
+        self.assert_ended(done, 0, f"oversubscribed: 3 ranks on {A}, which has 2 slots, and more than they have on 1 other host")
+        self.assertEqual(sorted(done.stdout.split()), [A] * 3 + [B] * 2)
 
     def test_allocations(self):
         slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "h[1-2,4]", "SLURM_TASKS_PER_NODE": "2,1(x2)",
