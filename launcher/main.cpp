@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   auto options = hr::launcher::parse_options(argc, argv, &exit_code);
   if (!options) return exit_code;
   hr::launcher::JobPlan plan;
-  hr::launcher::Layout layout;
+  hr::launcher::RankLayout layout;
   const bool only_show = options->do_not_launch;
   if (!(only_show ? make_layout(&*options, &layout) : make_plan(&*options, &plan)).ok()) {
     std::fprintf(stderr, "mpiexec: %s\n%smpiexec --help lists the options\n", hr::take_detail().c_str(),

@@ -101,7 +101,7 @@ int number_of(const std::string& name, JobPlan* plan) {
 
 // Where the ranks go, and what cannot be told as early as possible.
 Status place_ranks(Options* options, JobPlan* plan) {
-  Layout layout;
+  RankLayout layout;
   HR_TRY(lay_out(options, &layout));
   std::vector<int> numbers(layout.hosts.size(), -1);
   for (const int host : layout.host_of) {
@@ -165,7 +165,7 @@ int creation_mask() {
 
 }  // namespace
 
-Status make_layout(Options* options, Layout* layout) {
+Status make_layout(Options* options, RankLayout* layout) {
   Allocation allocation;
   HR_TRY(find_hosts(options, &allocation));
   HR_TRY(lay_out(options, layout));

@@ -6,8 +6,8 @@
 #include "allocation.hpp"
 #include "base/status.hpp"
 #include "job_plan.hpp"
-#include "layout.hpp"
 #include "options.hpp"
+#include "rank_layout.hpp"
 
 namespace hr::launcher {
 
@@ -16,6 +16,6 @@ namespace hr::launcher {
 Status make_plan(Options* options, JobPlan* plan);
 
 // Only where the ranks would go (--do-not-launch), on all hosts.
-Status make_layout(Options* options, Layout* layout);
+Status make_layout(Options* options, RankLayout* layout);
 
 }  // namespace hr::launcher

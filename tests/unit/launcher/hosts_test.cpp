@@ -3,7 +3,7 @@
 
 #include "allocation.hpp"
 #include "host_list.hpp"
-#include "layout.hpp"
+#include "rank_layout.hpp"
 #include "rank_map.hpp"
 #include "remote_command.hpp"
 #include "remote_host.hpp"
@@ -54,7 +54,7 @@ std::string laid_out(std::vector<HostSlots> hosts, std::vector<Program> programs
   options.mapping = std::move(mapping);
   options.do_not_launch = true;
   options.machines = {"synthetic:pack:2 core:2 pu:1"};
-  Layout layout;
+  RankLayout layout;
   EXPECT_TRUE(lay_out(&options, &layout).ok()) << take_detail();
   std::string names;
   for (const int host : layout.host_of) names += layout.hosts[static_cast<std::size_t>(host)].name;
@@ -93,7 +93,7 @@ TEST(Layout, TooManyRanksAreRefused) {
   Options options;
   options.programs = {program(65536), program(1)};
   options.hosts = {{"localhost", 1, false}};
-  Layout layout;
+  RankLayout layout;
   EXPECT_FALSE(lay_out(&options, &layout).ok());
   EXPECT_NE(take_detail().find("65537 ranks; one job takes up to 65536"), std::string::npos);
 }

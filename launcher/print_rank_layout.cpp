@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ranges.hpp"
-#include "layout.hpp"
+#include "rank_layout.hpp"
 #include "topo/picture.hpp"
 
 namespace hr::launcher {
@@ -28,7 +28,7 @@ std::string device_text(const topo::Device* device, topo::Distance distance) {
   return device == nullptr ? "-" : device->name + " (" + topo::text_of(distance) + ")";
 }
 
-void print_table(const Layout& layout) {
+void print_table(const RankLayout& layout) {
   std::vector<Row> rows = {{"rank", "host", "cores", "CPUs", "GPU", "NIC"}};
   for (std::size_t rank = 0; rank < layout.host_of.size(); ++rank) {
     const topo::Host& host = layout.hosts[static_cast<std::size_t>(layout.host_of[rank])];
@@ -54,7 +54,7 @@ void print_table(const Layout& layout) {
   }
 }
 
-void print_pictures(const Layout& layout) {
+void print_pictures(const RankLayout& layout) {
   for (int at = 0; at < static_cast<int>(layout.hosts.size()); ++at) {
     const std::vector<int> ranks = layout.ranks_on(at);
     if (ranks.empty()) continue;
@@ -72,7 +72,7 @@ Json device_json(const topo::Device* device, topo::Distance distance) {
   return {{"name", device->name}, {"address", device->address}, {"distance", topo::text_of(distance)}};
 }
 
-void print_json(const Layout& layout) {
+void print_json(const RankLayout& layout) {
   Json hosts = Json::array(), ranks = Json::array();
   for (int at = 0; at < static_cast<int>(layout.hosts.size()); ++at) {
     const topo::Host& host = layout.hosts[static_cast<std::size_t>(at)];
@@ -96,7 +96,7 @@ void print_json(const Layout& layout) {
 
 }  // namespace
 
-void print_layout(const Layout& layout, bool as_json) {
+void print_layout(const RankLayout& layout, bool as_json) {
   if (as_json) {
     print_json(layout);
   } else {

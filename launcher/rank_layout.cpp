@@ -1,4 +1,4 @@
-#include "layout.hpp"
+#include "rank_layout.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace hr::launcher {
 namespace {
 
-Status read_machines(const Options& options, Layout* layout) {
+Status read_machines(const Options& options, RankLayout* layout) {
   topo::Needs needs = topo::needs_of(options.mapping);
   if (options.report_bindings || options.do_not_launch) needs.add_everything();
   std::vector<std::string> sources = options.machines;
@@ -25,7 +25,7 @@ bool is_same_host(std::string_view one, std::string_view other) {
 }
 
 // The number of a host. Hosts are like the machines in order, and the rest like the last of these.
-std::size_t number_of(const HostSlots& said, Layout* layout) {
+std::size_t number_of(const HostSlots& said, RankLayout* layout) {
   for (std::size_t at = 0; at < layout->hosts.size(); ++at) {
     if (is_same_host(layout->hosts[at].name, said.name)) return at;
   }
@@ -48,7 +48,7 @@ bool is_same_list(const std::vector<HostSlots>& one, const std::vector<HostSlots
   });
 }
 
-Status distribute(const Group& group, topo::Mapping mapping, Layout* layout) {
+Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   std::vector<int> numbers, host_of;
   for (const HostSlots& said : *group.list) {
@@ -63,7 +63,7 @@ Status distribute(const Group& group, topo::Mapping mapping, Layout* layout) {
 }
 
 // Where nobody says how many.
-int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, Layout* layout) {
+int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   for (const HostSlots& said : list) {
     hosts.push_back({said.name, said.slots_said ? said.slots : 0, layout->hosts[number_of(said, layout)].machine});
@@ -74,7 +74,7 @@ int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::M
 
 }  // namespace
 
-std::vector<int> Layout::ranks_on(int host) const {
+std::vector<int> RankLayout::ranks_on(int host) const {
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
     if (host_of[rank] == host) ranks.push_back(static_cast<int>(rank));
@@ -82,7 +82,7 @@ std::vector<int> Layout::ranks_on(int host) const {
   return ranks;
 }
 
-Status lay_out(Options* options, Layout* layout) {
+Status lay_out(Options* options, RankLayout* layout) {
   HR_TRY(read_machines(*options, layout));
   std::vector<Group> groups;
   long total = 0;
@@ -103,7 +103,7 @@ Status lay_out(Options* options, Layout* layout) {
   return kOk;
 }
 
-Status place_on(int host, const topo::Mapping& mapping, Layout* layout) {
+Status place_on(int host, const topo::Mapping& mapping, RankLayout* layout) {
   const std::vector<int> ranks = layout->ranks_on(host);
   const topo::Machine& machine = *layout->hosts[static_cast<std::size_t>(host)].machine;
   std::vector<topo::CpuSet> cpus;

@@ -1,4 +1,5 @@
-// Layout: where the ranks of a job go, before any of them is started: hosts, ranks on each, and the CPUs of each rank.
+// RankLayout: where the ranks of a job go, before any of them is started: hosts, ranks on each, and the CPUs of each
+// rank.
 //
 // Made from the command line and from machines, which are this one or described ones (--machine). A host that nobody
 // has looked at is taken to be like this one; the agent there places its ranks on what it finds. Owner: main().
@@ -15,7 +16,7 @@
 
 namespace hr::launcher {
 
-struct Layout {
+struct RankLayout {
   std::list<topo::Machine> machines;  // that `hosts` borrow
   std::vector<topo::Host> hosts;
   std::vector<int> host_of;            // of each rank, an index into hosts
@@ -28,12 +29,12 @@ struct Layout {
 
 // Decides how many ranks the programs have that do not say it, and which host each rank is on. Hosts of programs that
 // name none are options->hosts.
-Status lay_out(Options* options, Layout* layout);
+Status lay_out(Options* options, RankLayout* layout);
 
 // Also the CPUs of the ranks of one host. An error says what is not possible there.
-Status place_on(int host, const topo::Mapping& mapping, Layout* layout);
+Status place_on(int host, const topo::Mapping& mapping, RankLayout* layout);
 
 // What --do-not-launch prints: a table of ranks and a picture of each host, or JSON.
-void print_layout(const Layout& layout, bool as_json);
+void print_layout(const RankLayout& layout, bool as_json);
 
 }  // namespace hr::launcher
