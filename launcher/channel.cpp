@@ -55,6 +55,8 @@ void Channel::expect_silence(bool expected) {
 }
 
 void Channel::tick() {
+  take({});  // what had come before the first time
+  if (closing_) return;
   const auto now = EventLoop::Clock::now();
   const auto late = now - next_tick_;
   // Who was stopped himself could not hear anything.
@@ -97,7 +99,7 @@ void Channel::close(const std::string& cause) {
   if (!closed_) loop_.forget(reading_.get());
   closed_ = true;
   if (std::exchange(closing_, true)) return;
-  loop_.cancel(timer_);
+  loop_.cancel(timer_);  // has no effect where it is the one that runs
   closing_timer_ = loop_.after(milliseconds(0), [handler = handlers_.closed, cause] { handler(cause); });
 }
 

@@ -26,6 +26,7 @@ constexpr milliseconds kStackLimit{10000};
 constexpr milliseconds kStackGrace{2000};  // for the way of the answers
 constexpr milliseconds kStopLimit{500};    // to tell other hosts that we are about to be stopped
 constexpr std::size_t kMostStacks = 8;
+constexpr int kMostNames = 8;  // of hosts in a message
 constexpr int kTimeoutExit = 124;
 constexpr int kCreditStep = 64 << 10;
 
@@ -303,19 +304,23 @@ void Job::on_lost(const Message& message) {
   const JobPlan& plan = tree_->plan();
   const int first = place_of(plan, message.host);
   const int last = first + message.numbers[0];
-  std::vector<int> ranks;
-  int behind = 0;
+  std::vector<int> ranks, ranks_beyond;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     const int place = place_of(plan, plan.host_of[at]);
     if (place < first || place >= last) continue;
-    if (place == first) ranks.push_back(rank);
+    (place == first ? ranks : ranks_beyond).push_back(rank);
     if (!std::exchange(ranks_[at].ended, true) && started_) --running_;
   }
-  behind = last - first - 1;
-  const std::string name = name_of_host(message.host) + " (rank " + as_ranges(ranks) + ")";
-  const std::string more = behind > 0 ? ", and with it " + std::to_string(behind) + " more beyond it" : "";
-  fail(1, (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + name + more + ": " + message.text);
+  std::string who = name_of_host(message.host) + " (rank " + as_ranges(ranks) + ")";
+  for (int place = first + 1; place < last; ++place) {
+    const bool too_many = place - first > kMostNames;
+    who += place == first + 1 ? ", and with it " : ", ";
+    who += too_many ? std::to_string(last - place) + " more" : name_of_host(host_at(plan, place));
+    if (too_many) break;
+  }
+  if (!ranks_beyond.empty()) who += " (rank " + as_ranges(ranks_beyond) + ")";
+  fail(1, (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text);
   check_end();
 }
 

@@ -1,8 +1,10 @@
 #include "keeper.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <cstring>
 
 #include "cleanup.hpp"
+#include "descriptor.hpp"
 #include "signals.hpp"
 
 namespace hr::launcher {
@@ -22,13 +25,26 @@ struct Keeper::Notes {
 
 namespace {
 
+constexpr int kLastWords = 5000;  // ms
+
 std::set<std::string> texts_of(const char* from) {
   std::set<std::string> texts;
   for (; *from != '\0'; from += std::strlen(from) + 1) texts.insert(from);
   return texts;
 }
 
+// Returns when the agent has ended. When nobody is left who could tell it anything, it gets a while for that, no more.
+void end_if_it_hangs(pid_t agent) {
+  const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
+  if (!ended.is_open()) return;
+  pollfd states[2] = {{ended.get(), POLLIN, 0}, {STDIN_FILENO, POLLRDHUP, 0}};
+  while (states[0].revents == 0 && states[1].revents == 0) ::poll(states, 2, -1);
+  if (states[0].revents != 0 || ::poll(states, 1, kLastWords) == 1) return;
+  ::kill(agent, SIGKILL);
+}
+
 [[noreturn]] void keep(pid_t agent, const char* job, const char* directories) {
+  end_if_it_hangs(agent);
   int status = 0;
   while (::waitpid(agent, &status, 0) < 0 && errno == EINTR) {
   }

@@ -7,7 +7,7 @@
 namespace hr::launcher {
 
 // Forks. Returns in the new process, the agent; the old one stays until that has ended, kills whatever it left, removes
-// the job's shared-memory files, and exits as the agent did.
+// the job's shared-memory files, and exits as the agent did. It kills an agent that outlives its connection.
 class Keeper {
  public:
   // Does not return in the keeper. False in the agent where there could be none.

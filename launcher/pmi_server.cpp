@@ -3,6 +3,11 @@
 #include <utility>
 
 namespace hr::launcher {
+namespace {
+
+constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
+
+}  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
                      int machine_ranks, Callbacks callbacks)
@@ -11,7 +16,10 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
       machine_ranks_(machine_ranks),
       callbacks_(std::move(callbacks)) {
   for (const int rank : ranks) ranks_[rank] = {};
-  values_["PMI_process_mapping"] = {map.mapping(), -1};
+  // A line that a socket does not take at once cannot be sent; without it the ranks find out by themselves.
+  if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
+    values_["PMI_process_mapping"] = {std::move(mapping), -1};
+  }
 }
 
 void PmiServer::handle_line(int rank, std::string_view line) {

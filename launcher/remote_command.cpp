@@ -39,7 +39,7 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
     return words;
   }
   if (shell.kind == RemoteShell::Kind::kSsh) {
-    add({"-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o",
+    add({"-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ControlMaster=no", "-o",
          "ConnectTimeout=" + std::to_string(connect_limit.count())});
   }
   // sh and csh alike. Where this installation is not at the same path, the one in PATH will say its version.

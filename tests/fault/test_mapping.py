@@ -1,8 +1,8 @@
 """Where ranks go: the words of the command line on described machines, beside what other launchers made of the same words;
 and that ranks really run where they were said to.
 
-Tables of others were recorded with `prterun --display map --do-not-launch` of Open MPI 5.0 on hwloc's XML of MACHINE (hosts by its
-simulator), and with HYDRA_TOPO_DEBUG=1 under MPICH 5.0.2 with HWLOC_XMLFILE.
+Tables of others were recorded with `prterun --display map --do-not-launch` of Open MPI 5.0.11 (PRRTE 3.0.14) on hwloc's XML
+of MACHINE (hosts by its simulator), and with HYDRA_TOPO_DEBUG=1 under MPICH 5.0.2 with HWLOC_XMLFILE.
 """
 
 import json

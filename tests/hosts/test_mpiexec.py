@@ -487,6 +487,44 @@ class Starts(HostsTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
 
 
+class Slurm(HostsTest):
+    """Inside a Slurm job nothing has to be said. Where the hosts have Slurm (`hosts slurm up`)."""
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([HOSTS, "exec", A, "sinfo"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no Slurm on these hosts")
+
+    def slurm(self, *words, limit=60, **environment):
+        name, value = self.mark.split("=", 1)
+        child = subprocess.Popen([HOSTS, "exec", A, *words], env={**os.environ, name: value, **environment}, text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.children.append(child)
+        out, errors = child.communicate(timeout=limit)
+        return subprocess.CompletedProcess(words, child.returncode, out, errors)
+
+    def test_hosts_and_slots_of_the_job(self):
+        for degree in ("32", "1"):
+            done = self.slurm("salloc", "-Q", "-N", "3", "--ntasks-per-node", "2", MPIEXEC, "--bind-to", "none", PROBE, "init", "hello",
+                              "exchange", "finalize", HEADRACE_LAUNCH_DEGREE=degree)
+            self.assert_ended(done, 0)
+            self.assertEqual(done.stdout.count(" of 6 app 0 nodes 001122 "), 6, done.stdout)
+
+    def test_output_and_exit_code(self):
+        done = self.slurm("salloc", "-Q", "-N", "2", MPIEXEC, "--bind-to", "none", "-l", "sh", "-c",
+                          "seq 1 20000; [ $PMI_RANK = 0 ] && exec sleep 60; exit 5")
+        self.assert_ended(done, 5, f"rank 1 on host {B}", "exited with code 5")
+        mine = [line for line in done.stdout.splitlines() if line.startswith("[1] ")]
+        self.assertEqual(mine, [f"[1] {number}" for number in range(1, 20001)])
+
+    def test_a_job_that_is_cancelled(self):
+        job = self.slurm("sbatch", "--parsable", "-N", "3", "-o", "/dev/null", "--wrap",
+                         f"exec {MPIEXEC} --bind-to none {PROBE} init shm fence hang").stdout.strip()
+        wait_for(lambda: len(agents()) >= 4 and len([pid for pid in all_pids() if words_of(pid)[:1] == [PROBE]]) == 3, 30, "ranks run")
+        self.slurm("scancel", job)
+        wait_for(lambda: not [pid for pid in all_pids() if words_of(pid)[:1] == [PROBE]] and not agents(), 20, "all end")
+
+
 class Faults(HostsTest):
     ALL = ("-n", "4", "--hosts", ",".join(NAMES[:4]))
 
@@ -532,8 +570,6 @@ class Faults(HostsTest):
 
     def test_an_agent_that_hangs(self):
         done, took = self.run_and(lambda: os.kill(inner_agents(B)[0], signal.SIGSTOP), *self.ALL)
-        for pid in agents(B):
-            os.kill(pid, signal.SIGCONT)
         self.assert_one_message(done, 1, f"lost host {B} (rank 1)", f"no sign of life for {SILENCE} s")
         self.assertLess(took, END)
 
