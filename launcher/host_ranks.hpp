@@ -22,6 +22,7 @@
 #include "output.hpp"
 #include "pmi_server.hpp"
 #include "rank.hpp"
+#include "topo/machine.hpp"
 
 namespace hr::launcher {
 
@@ -63,7 +64,9 @@ class HostRanks {
 
   [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
   [[nodiscard]] std::string host_name() const;
+  bool place_ranks();
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
+  void report_bindings();
   void give_up_from(std::size_t at);
   void exchange(int which, const std::vector<KeyValue>& pairs);
   void problem(int exit_code, const std::string& text);
@@ -79,6 +82,8 @@ class HostRanks {
   int host_;
   Callbacks callbacks_;
   RankMap map_;                     // as programs see it
+  topo::Machine machine_;           // this host; once there are ranks to place
+  std::vector<topo::CpuSet> cpus_;  // of each of ranks_
   std::vector<Prepared> prepared_;  // one a program
   std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
   std::unique_ptr<PmiServer> pmi_;

@@ -12,7 +12,11 @@
 #include "host_environment.hpp"
 #include "host_ranks.hpp"
 #include "library_path.hpp"
+#include "options.hpp"
 #include "process.hpp"
+#include "topo/devices.hpp"
+#include "topo/picture.hpp"
+#include "topo/place.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -60,21 +64,46 @@ bool HostRanks::prepare() {
     prepared.environment = environment_here(program.environment, library, host_ == plan_.root_host);
     prepared_.push_back(std::move(prepared));
   }
-  return true;
+  return place_ranks();
+}
+
+bool HostRanks::place_ranks() {
+  Status status = kOk;
+  if (plan_.machine != nullptr && host_ == plan_.root_host) {
+    machine_ = *plan_.machine;
+  } else {
+    topo::Needs needs = topo::needs_of(plan_.mapping);
+    if (plan_.report_bindings) needs.add_everything();
+    status = topo::read_machine("", needs, &machine_);
+  }
+  if (status.ok()) status = topo::place(machine_, static_cast<int>(ranks_.size()), plan_.mapping, &cpus_);
+  if (status.ok()) return true;
+  problem(kUsageExit, "cannot place ranks on host " + host_name() + ": " + take_detail());
+  return false;
+}
+
+// A line for each rank, and a picture of them all.
+void HostRanks::report_bindings() {
+  const std::vector<topo::Nearest> nearest = topo::nearest_devices(machine_, cpus_);
+  std::vector<int> numbers;
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    const std::string cpus = cpus_[at].empty() ? "" : as_ranges(cpus_[at]) + topo::text_of(nearest[at]);
+    post(Message::Kind::kBound, ranks_[at], {ranks_[at].pid}, cpus);
+    numbers.push_back(ranks_[at].number);
+  }
+  callbacks_.post({.kind = Message::Kind::kBound, .text = topo::picture(machine_, numbers, cpus_)});
 }
 
 void HostRanks::start() {
   if (ranks_.empty()) return;
   const std::vector<int> appnums = plan_.appnums();
-  const std::vector<topo::CpuSet> placement = topo::place_here(plan_.placing, static_cast<int>(ranks_.size()));
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     Rank& rank = ranks_[at];
-    if (!start_rank(rank, static_cast<std::size_t>(appnums[static_cast<std::size_t>(rank.number)]), placement[at])) {
+    if (!start_rank(rank, static_cast<std::size_t>(appnums[static_cast<std::size_t>(rank.number)]), cpus_[at])) {
       return give_up_from(at);
     }
-    if (!plan_.report_bindings) continue;
-    post(Message::Kind::kBound, rank, {rank.pid}, as_ranges(placement[at]));
   }
+  if (plan_.report_bindings) report_bindings();
 }
 
 // Ranks that are never started are not waited for.

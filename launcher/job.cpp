@@ -232,6 +232,7 @@ void Job::on_message(const Message& message) {
     case Kind::kLost:
       return on_lost(message);
     case Kind::kBound:
+      if (message.rank < 0) return error_.write(this, message.text);
       return say(name_of(message.rank) + (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
     case Kind::kOutput:
       return on_output(message);

@@ -3,30 +3,11 @@
 #include <climits>
 
 #include "packing.hpp"
+#include "topo/mapping_text.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
 namespace {
-
-void write(Writer& writer, const topo::Placing& placing) {
-  writer.number(static_cast<int>(placing.binding));
-  writer.number(placing.is_round_robin ? 1 : 0);
-  writer.number(static_cast<int>(placing.round_robin_level));
-  writer.number(placing.in_order ? 1 : 0);
-  writer.number(placing.each);
-  writer.number(placing.threads ? 1 : 0);
-}
-
-topo::Placing read_placing(Reader& reader) {
-  topo::Placing placing;
-  placing.binding = static_cast<topo::Binding>(reader.number(0, static_cast<int>(topo::Binding::kNone)));
-  placing.is_round_robin = reader.number(0, 1) != 0;
-  placing.round_robin_level = static_cast<topo::Level>(reader.number(0, static_cast<int>(topo::Level::kSocket)));
-  placing.in_order = reader.number(0, 1) != 0;
-  placing.each = static_cast<int>(reader.number(0, kMostRanks));
-  placing.threads = reader.number(0, 1) != 0;
-  return placing;
-}
 
 // Numbers and names lead to one another, and no further.
 bool fits_together(const JobPlan& plan) {
@@ -78,7 +59,7 @@ std::string encode(const JobPlan& plan) {
   writer.text(plan.directory);
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
-  write(writer, plan.placing);
+  writer.text(topo::to_text(plan.mapping));
   for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going}) writer.number(flag ? 1 : 0);
   writer.texts({plan.shm_directories.begin(), plan.shm_directories.end()});
   writer.number(plan.silence.count());
@@ -108,7 +89,7 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.directory = reader.text();
   plan.search_path = reader.text();
   plan.creation_mask = static_cast<int>(reader.number(0, 07777));
-  plan.placing = read_placing(reader);
+  if (!topo::from_text(reader.text(), &plan.mapping).ok()) return std::nullopt;
   plan.report_bindings = reader.number(0, 1) != 0;
   plan.prompts = reader.number(0, 1) != 0;
   plan.keep_going = reader.number(0, 1) != 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "rank_map.hpp"
-#include "topo/cores.hpp"
+#include "topo/mapping.hpp"
 
 namespace hr::launcher {
 
@@ -39,7 +40,7 @@ struct JobPlan {
   std::string directory;    // where mpiexec was started
   std::string search_path;  // mpiexec's PATH
   int creation_mask = 022;
-  topo::Placing placing;
+  topo::Mapping mapping;
   bool report_bindings = false;
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
@@ -49,6 +50,8 @@ struct JobPlan {
   int degree = 32;                           // of the tree
   RemoteShell shell;
   std::string mpiexec;  // path of the program
+
+  std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it; no part of what is sent
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
   // The program of each rank.

@@ -11,12 +11,6 @@
 #include "options.hpp"
 #include "planning.hpp"
 
-namespace {
-
-constexpr int kUsageExit = 2;
-
-}  // namespace
-
 int main(int argc, char** argv) {
   // Whoever starts us without standard descriptors must not get a pipe of ours under their numbers.
   for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
@@ -28,10 +22,16 @@ int main(int argc, char** argv) {
   auto options = hr::launcher::parse_options(argc, argv, &exit_code);
   if (!options) return exit_code;
   hr::launcher::JobPlan plan;
-  if (!hr::launcher::make_plan(&*options, &plan).ok()) {
+  hr::launcher::RankLayout layout;
+  const bool only_show = options->do_not_launch;
+  if (!(only_show ? make_layout(&*options, &layout) : make_plan(&*options, &plan)).ok()) {
     std::fprintf(stderr, "mpiexec: %s\n%smpiexec --help lists the options\n", hr::take_detail().c_str(),
                  hr::launcher::kUsage);
-    return kUsageExit;
+    return hr::launcher::kUsageExit;
   }
-  return hr::launcher::Job(*options, std::move(plan)).run();
+  if (!only_show) return hr::launcher::Job(*options, std::move(plan)).run();
+  if (options->note_oversubscription && !layout.note.empty())
+    std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());
+  print_layout(layout, options->json);
+  return std::fflush(stdout) == 0 ? 0 : 1;
 }

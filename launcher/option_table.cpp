@@ -38,11 +38,6 @@ Status not_here(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-Status round_hosts(ParseState& parsed, const ParsedOption&) {
-  parsed.options.by_host = true;
-  return kOk;
-}
-
 Status launcher(ParseState& parsed, const ParsedOption& given) {
   parsed.options.launcher = given.value();
   return kOk;
@@ -129,28 +124,56 @@ Status apply_output(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
-Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_binding(given, &parsed.options.placing); }
-Status map_by(ParseState& parsed, const ParsedOption& given) {
-  return read_mapping(given, &parsed.options.placing, &parsed.program.per_host, &parsed.options.by_host);
+Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_bind_to(given, &parsed.mapping); }
+Status map_by(ParseState& parsed, const ParsedOption& given) { return read_map_by(given, &parsed.mapping); }
+Status rank_by(ParseState& parsed, const ParsedOption& given) { return read_rank_by(given, &parsed.mapping); }
+
+// The older words, each as a value of one of these.
+template <Status (*kRead)(const ParsedOption&, MappingWords*), const char* kValue>
+Status same_as(ParseState& parsed, const ParsedOption& given) {
+  return kRead({given.word, {kValue}}, &parsed.mapping);
 }
 
-Status bind_to_core(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kCore;
-  return kOk;
+constexpr char kCore[] = "core", kSocket[] = "socket", kNone[] = "none", kNode[] = "node", kSlot[] = "slot";
+constexpr char kOversubscribe[] = ":oversubscribe", kNoOversubscribe[] = ":nooversubscribe";
+
+Status per_socket(ParseState& parsed, const ParsedOption& given) {
+  int number = 0;
+  HR_TRY(read_count(given, "the number of ranks on a socket", &number));
+  return read_map_by({given.word, {"ppr:" + given.value() + ":socket"}}, &parsed.mapping);
 }
 
-Status bind_to_socket(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kSocket;
-  return kOk;
+Status cpus_per_rank(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of cores for a rank", &parsed.mapping.cpus_per_rank);
 }
 
-Status bind_to_none(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.binding = topo::Binding::kNone;
-  return kOk;
+Status cpu_set(ParseState& parsed, const ParsedOption& given) {
+  return read_cpu_set(given, &parsed.mapping.mapping.only);
 }
 
 Status threads_as_cores(ParseState& parsed, const ParsedOption&) {
-  parsed.options.placing.threads = true;
+  parsed.mapping.hardware_threads = true;
+  return kOk;
+}
+
+Status do_not_launch(ParseState& parsed, const ParsedOption&) {
+  parsed.options.do_not_launch = true;
+  return kOk;
+}
+
+Status machine(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.machines.push_back(given.value());
+  return kOk;
+}
+
+Status json(ParseState& parsed, const ParsedOption&) {
+  parsed.options.json = true;
+  return kOk;
+}
+
+Status save_machine(ParseState& parsed, const ParsedOption& given) {
+  HR_TRY(topo::write_machine(given.value()));
+  parsed.saved = true;
   return kOk;
 }
 
@@ -207,7 +230,8 @@ constexpr OptionSpec kOptions[] = {
     {"ppn N npernode perhost ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
      "Ranks on a host, before the next host's turn; without -n so many on each"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
-     "Where ranks run, and how many in turn (default 1); other hosts are reached by ssh. Without it: the hosts of the "
+     "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
+     "hosts of the "
      "Slurm or PBS job, else this one"},
     {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
      "A file of such names, one a line (\"NAME slots=N\" as well)"},
@@ -235,21 +259,45 @@ constexpr OptionSpec kOptions[] = {
     {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
 
     // Places
-    {"bind-to", kOne, kApplies, bind_to, "PLACE",
-     "core, hwthread, numa, socket: one for each rank, round robin; none; auto (default): an equal share of "
-     "neighbouring "
-     "cores for "
-     "each rank, nothing when ranks outnumber cores"},
-    {"map-by", kOne, kApplies, map_by, "PLACE",
-     "core, hwthread, numa, socket: ranks go round robin over these, and are bound to them unless --bind-to says "
-     "otherwise; ppr:N:PLACE: N ranks follow one another; slot: as they come (default); node: one on each host in "
-     "turn"},
+    {"map-by", kOne, kApplies, map_by, "HOW",
+     "bunch: near to one another; scatter: far from one another; bunch:LEVEL, scatter:LEVEL bind to that; "
+     "hybrid:N[:linear|compact|spread]: N cores for the threads of each rank; core, hwthread, l1cache, l2cache, "
+     "l3cache, "
+     "numa, socket: round robin over these, bound to them unless --bind-to says otherwise; ppr:N:LEVEL: N on each; "
+     "slot: as cores come; node: round robin over hosts; pe-list=0,4,8. Behind them :PE=N (cores for each rank), :SPAN "
+     "(all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
+    {"bind-to", kOne, kApplies, bind_to, "LEVEL",
+     "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for so many; user:0,2-3,8+12: the "
+     "CPUs "
+     "of each rank of a host; none; auto (default): an equal share of neighbouring cores for each rank, nothing when "
+     "ranks outnumber cores"},
+    {"rank-by", kOne, kApplies, rank_by, "HOW",
+     "How ranks are numbered: as they were mapped (default); slot: host by host; node: round robin over hosts; fill: "
+     "part "
+     "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
+    {"cpus-per-rank cpus-per-proc cpus-per-task", kOne, kApplies, cpus_per_rank, "N", "The same as --map-by slot:PE=N"},
+    {"cpu-set cpu-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
+    {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
+     "More ranks than cores are meant: no note about them"},
+    {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
+     "More ranks than cores are an error"},
     {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,
-     "", "Say on standard error where each rank is bound"},
-    {"bind-to-core", kNoValue, kApplies, bind_to_core, "", ""},
-    {"bind-to-socket", kNoValue, kApplies, bind_to_socket, "", ""},
-    {"bind-to-none", kNoValue, kApplies, bind_to_none, "", ""},
+     "", "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
+    {"do-not-launch", kNoValue, kApplies, do_not_launch, "", "Print where ranks would go, and exit; see headrace map"},
+    {"machine", kOne, kApplies, machine, "WHAT",
+     "With --do-not-launch: hosts are like this one, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once for "
+     "all, or for each host"},
+    {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
+    {"save-machine", kOne, kApplies, save_machine, "FILE", "Write this machine down as an hwloc XML file, and exit"},
+    {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
+    {"bind-to-socket", kNoValue, kApplies, same_as<read_bind_to, kSocket>, "", ""},
+    {"bind-to-none", kNoValue, kApplies, same_as<read_bind_to, kNone>, "", ""},
+    {"bynode by-node", kNoValue, kApplies, same_as<read_map_by, kNode>, "", ""},
+    {"byslot by-slot", kNoValue, kApplies, same_as<read_map_by, kSlot>, "", ""},
+    {"bycore by-core", kNoValue, kApplies, same_as<read_map_by, kCore>, "", ""},
+    {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
+    {"npersocket", kOne, kApplies, per_socket, "N", ""},
     {"display", kOne, kApplies, report_bindings, "WHAT", ""},
 
     // Output and the end
@@ -268,14 +316,11 @@ constexpr OptionSpec kOptions[] = {
     {"V version", kNoValue, kApplies, version, "", "Print it and exit"},
 
     // Scripts for other launchers: so anyway.
-    {"oversubscribe allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr,
-     "", ""},
-    {"bynode by-node", kNoValue, kApplies, round_hosts, "", ""},
-    {"byslot by-slot bycore by-core", kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi personality", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
     // No meaning to this library.
-    {"rank-by membind cpu-bind cpus-per-task cpus-per-rank", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"membind cpu-bind", kOne, kIgnored, nullptr, "WHAT", ""},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
     {"rmk iface topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},

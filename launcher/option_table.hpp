@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "mapping_words.hpp"
 #include "options.hpp"
 
 namespace hr::launcher {
@@ -29,8 +30,9 @@ enum class Arity {
 
 // What has been read so far of one part of the command line.
 struct ParseState {
-  explicit ParseState(Options& all) : options(all) {}
+  ParseState(Options& all, MappingWords& words) : options(all), mapping(words) {}
   Options& options;
+  MappingWords& mapping;
   Program program;
   Inherited inherited_by_all;
   std::vector<Variable> variables_of_all;
@@ -39,6 +41,7 @@ struct ParseState {
   bool help = false;
   bool version = false;
   bool settings = false;
+  bool saved = false;  // --save-machine
 };
 
 // One option as it stands on the command line.

@@ -14,14 +14,13 @@
 namespace hr::launcher {
 namespace {
 
-constexpr int kUsageExit = 2;
-
 using Words = std::vector<std::string>;
 
 // Parts that are still to be read, and what holds for all of them.
 struct CommandLine {
   explicit CommandLine(Options& all) : options(all) {}
   Options& options;
+  MappingWords mapping;
   std::vector<Words> parts;  // between ':' signs
   std::vector<Variable> variables_of_all;
   Inherited inherited_by_all;
@@ -82,7 +81,7 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
     }
     if (word->effect == OptionEffect::kIgnored) parsed.without_effect.push_back(given.text());
     if (word->apply != nullptr) HR_TRY(word->apply(parsed, given));
-    if (parsed.help || parsed.version || parsed.settings) return kOk;
+    if (parsed.help || parsed.version || parsed.settings || parsed.saved) return kOk;
   }
   return kOk;
 }
@@ -95,7 +94,7 @@ bool answer(const ParseState& parsed) {
     std::printf("mpiexec of Headrace " HEADRACE_VERSION "\n");
   } else if (parsed.settings) {
     print_settings();
-  } else {
+  } else if (!parsed.saved) {
     return false;
   }
   return true;
@@ -118,7 +117,7 @@ Status insert_file(CommandLine& line, const ParseState& parsed, const Words& wor
 
 Status read_part(CommandLine& line, std::size_t part) {
   const Words words = line.parts[part];
-  ParseState parsed(line.options);
+  ParseState parsed(line.options, line.mapping);
   parsed.inherited_by_all = line.inherited_by_all;
   std::size_t at = 0;
   HR_TRY(read_options(words, parsed, &at));
@@ -131,7 +130,8 @@ Status read_part(CommandLine& line, std::size_t part) {
   append(line.without_effect, parsed.without_effect);
   if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
-  if (at == words.size()) return fail(Errc::kOther, "a program to run is missing");
+  // Where ranks would go can be asked without naming a program.
+  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "a program to run is missing");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   line.options.programs.push_back(std::move(program));
@@ -163,6 +163,11 @@ Status read_all(CommandLine& line) {
     if (line.answered) return kOk;
   }
   HR_TRY(read_timeout_variable(line.options));
+  HR_TRY(make_mapping(line.mapping, &line.options.mapping));
+  if (!line.mapping.oversubscription_said) {
+    line.options.mapping.allow_oversubscription = knobs().oversubscribe != OversubscribeChoice::kRefuse;
+    line.options.note_oversubscription = !line.options.quiet && knobs().oversubscribe == OversubscribeChoice::kNote;
+  }
   share(line);
   return kOk;
 }

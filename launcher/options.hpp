@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "host_list.hpp"
-#include "topo/cores.hpp"
+#include "topo/mapping.hpp"
 
 namespace hr::launcher {
+
+inline constexpr int kUsageExit = 2;  // a command line that is not understood, or not possible
 
 using Variable = std::pair<std::string, std::string>;
 
@@ -34,18 +36,21 @@ struct Program {
 struct Options {
   std::vector<Program> programs;
   bool label = false;
-  topo::Placing placing;
+  topo::Mapping mapping;
   int as_hosts = 0;              // as if the ranks were on so many; 0: what the knob as_hosts says
   std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
   int most_hosts = 0;            // of those; 0: all
-  bool by_host = false;          // ranks go round the hosts, one on each
   bool not_here = false;         // none on this host
   std::string launcher;          // empty: what the knob launcher says
   bool report_bindings = false;
-  double timeout_seconds = 0;  // 0: none
-  std::string timeout_origin;  // "--timeout" or the variable that says so
-  bool keep_going = false;     // a rank that dies does not end the job
-  bool quiet = false;          // no notes
+  bool note_oversubscription = false;
+  bool do_not_launch = false;         // print where ranks would go
+  bool json = false;                  // as JSON
+  std::vector<std::string> machines;  // where they would go on these (topo::read_machine()); empty: on this one
+  double timeout_seconds = 0;         // 0: none
+  std::string timeout_origin;         // "--timeout" or the variable that says so
+  bool keep_going = false;            // a rank that dies does not end the job
+  bool quiet = false;                 // no notes
   std::string output_directory;
   bool output_in_files_only = false;
 };

@@ -44,12 +44,6 @@ std::string working_directory() {
   return same ? logical : physical;
 }
 
-int slots_of(const std::vector<HostSlots>& hosts) {
-  std::int64_t sum = 0;
-  for (const HostSlots& each : hosts) sum += each.slots;
-  return static_cast<int>(std::min<std::int64_t>(sum, INT_MAX));
-}
-
 std::string names_of(const std::vector<HostSlots>& hosts) {
   std::string all;
   for (const HostSlots& each : hosts) all += (all.empty() ? "" : ",") + each.name;
@@ -80,22 +74,17 @@ Status find_hosts(Options* options, Allocation* allocation) {
     take_detail();
     *allocation = {};
   }
-  if (!named) options->hosts = allocation->hosts;
+  if (!named && options->machines.empty()) options->hosts = allocation->hosts;
+  // Each described machine is a host, where none are named.
+  for (std::size_t at = 0; !named && at < options->machines.size(); ++at) {
+    options->hosts.push_back({"host" + std::to_string(at), 1, false});
+  }
   if (options->hosts.empty()) options->hosts.push_back({"localhost", 1, false});
   HR_TRY(restrict_hosts(*options, &options->hosts));
   for (Program& program : options->programs) {
     if (!program.hosts.empty()) HR_TRY(restrict_hosts(*options, &program.hosts));
   }
   return kOk;
-}
-
-// -n, else -ppn on each host, else all slots.
-int count_ranks(const Program& program, const std::vector<HostSlots>& hosts) {
-  if (program.ranks > 0) return program.ranks;
-  const std::int64_t count = program.per_host > 0
-                                 ? static_cast<std::int64_t>(program.per_host) * static_cast<std::int64_t>(hosts.size())
-                                 : slots_of(hosts);
-  return static_cast<int>(std::min<std::int64_t>(count, INT_MAX));
 }
 
 // The number of a host in the plan, which it gets with its first rank.
@@ -110,32 +99,23 @@ int number_of(const std::string& name, JobPlan* plan) {
   return static_cast<int>(plan->hosts.size()) - 1;
 }
 
+// Where the ranks go, and what cannot be told as early as possible.
 Status place_ranks(Options* options, JobPlan* plan) {
-  HostFiller common(options->hosts);
-  std::int64_t total = 0;
-  for (Program& program : options->programs) {
-    HostFiller own(program.hosts);
-    HostFiller& filler = program.hosts.empty() || program.hosts.data() == nullptr ? common : own;
-    program.ranks = count_ranks(program, filler.hosts());
-    total += program.ranks;
-    if (total > kMostRanks) {
-      return fail(Errc::kOther, "%lld ranks; one job takes up to %d", static_cast<long long>(total), kMostRanks);
-    }
-    std::vector<int> numbers(filler.hosts().size(), -1);
-    for (int rank = 0; rank < program.ranks; ++rank) {
-      const int at = filler.next(options->by_host ? 1 : program.per_host);
-      int& number = numbers[static_cast<std::size_t>(at)];
-      if (number < 0) number = number_of(filler.hosts()[static_cast<std::size_t>(at)].name, plan);
-      plan->host_of.push_back(number);
-    }
-    const bool said = std::any_of(filler.hosts().begin(), filler.hosts().end(),
-                                  [](const HostSlots& each) { return each.slots_said; });
-    if (said && program.per_host == 0 && filler.hosts().size() > 1 && program.ranks > slots_of(filler.hosts()) &&
-        !options->quiet) {
-      std::fprintf(stderr, "mpiexec: %d ranks for %d slots of %s: the hosts are filled again from the first\n",
-                   program.ranks, slots_of(filler.hosts()), names_of(filler.hosts()).c_str());
-    }
+  RankLayout layout;
+  HR_TRY(lay_out(options, &layout));
+  std::vector<int> numbers(layout.hosts.size(), -1);
+  for (const int host : layout.host_of) {
+    int& number = numbers[static_cast<std::size_t>(host)];
+    if (number < 0) number = number_of(layout.hosts[static_cast<std::size_t>(host)].name, plan);
+    plan->host_of.push_back(number);
   }
+  for (int host = 0; host < static_cast<int>(layout.hosts.size()); ++host) {
+    if (plan->root_host < 0 || numbers[static_cast<std::size_t>(host)] != plan->root_host) continue;
+    HR_TRY(place_on(host, options->mapping, &layout));
+  }
+  plan->machine = std::make_shared<topo::Machine>(std::move(layout.machines.front()));
+  if (options->note_oversubscription && !layout.note.empty())
+    std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());
   return kOk;
 }
 
@@ -185,17 +165,14 @@ int creation_mask() {
 
 }  // namespace
 
-int HostFiller::next(int per_host) {
-  const auto full = [&] { return on_this_ >= (per_host > 0 ? per_host : hosts_[at_].slots); };
-  if (full()) {
-    on_this_ = 0;
-    if (++at_ == hosts_.size()) {
-      at_ = 0;
-      ++rounds_;
-    }
+Status make_layout(Options* options, RankLayout* layout) {
+  Allocation allocation;
+  HR_TRY(find_hosts(options, &allocation));
+  HR_TRY(lay_out(options, layout));
+  for (int host = 0; host < static_cast<int>(layout->hosts.size()); ++host) {
+    HR_TRY(place_on(host, options->mapping, layout));
   }
-  ++on_this_;
-  return static_cast<int>(at_);
+  return kOk;
 }
 
 Status make_plan(Options* options, JobPlan* plan) {
@@ -212,7 +189,7 @@ Status make_plan(Options* options, JobPlan* plan) {
   plan->directory = working_directory();
   plan->search_path = own_search_path();
   plan->creation_mask = creation_mask();
-  plan->placing = options->placing;
+  plan->mapping = options->mapping;
   plan->report_bindings = options->report_bindings;
   plan->keep_going = options->keep_going;
   add_shm_directories(*options, plan);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topo/cores.hpp"
+#include "topo/cpu_set.hpp"
 
 namespace hr::launcher {
 

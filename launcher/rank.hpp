@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/ranges.hpp"
 #include "descriptor.hpp"
 
 namespace hr::launcher {
@@ -17,20 +18,5 @@ struct Rank {
   Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
 };
-
-// "0-3,7" of an ascending list.
-template <class Numbers>
-std::string as_ranges(const Numbers& numbers) {
-  std::string text;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    auto last = at;
-    auto next = at;
-    while (++next != numbers.end() && *next == *last + 1) last = next;
-    text += (text.empty() ? "" : ",") + std::to_string(*at);
-    if (last != at) text += "-" + std::to_string(*last);
-    at = next;
-  }
-  return text;
-}
 
 }  // namespace hr::launcher

@@ -1,4 +1,4 @@
-"""The `headrace` command: looks at an installation, runs the benchmarks and the course, tunes."""
+"""The `headrace` command: looks at an installation, shows where ranks go, runs the benchmarks and the course, tunes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from headrace import installation
+from headrace import map as where
 from headrace.bench import cli as bench
 from headrace.bench.child import Failed
 from headrace.bench.programs import locate
@@ -45,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["bench"]:  # has options of its own
         return bench.main(arguments[1:])
+    if arguments[:1] == ["map"]:
+        return where.main(arguments[1:])
     if arguments[:1] == ["tune"]:
         return tune.main(arguments[1:])
     if arguments[:1] == ["course"]:
@@ -55,6 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
+    commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")

@@ -1,8 +1,8 @@
-// The CPUs that this process may run on, from the operating system itself: hwloc, which places the ranks (cores.hpp),
+// The CPUs that this process may run on, from the operating system itself: hwloc, which places the ranks (machine.hpp),
 // looks at every CPU of the machine, which is too much for each process of a job to do. Threads: any.
 #pragma once
 
-#include "topo/cores.hpp"
+#include "topo/cpu_set.hpp"
 
 namespace hr::topo {
 

@@ -168,7 +168,7 @@ class Places(HostsTest):
     def test_lists(self):
         for words, expected in (
             (f"--hosts {A}:1,{B}:2 -n 3", [A, B, B]), (f"-host {B},{A}", [B, A]), (f"-H {B}:2,{C} -n 2", [B, B]),
-            (f"--hosts {A},{B} -n 4", [A, B, A, B]), (f"-hosts {B},{C} -ppn 2", [B, B, C, C]),
+            (f"--hosts {A},{B} -n 4", [A, A, B, B]), (f"-hosts {B},{C} -ppn 2", [B, B, C, C]),
             (f"-hosts {A}:4,{B}:4 -n 4 --map-by node", [A, B, A, B]), (f"--hosts {A},{B},{A} -n 3", [A, A, B]),
             (f"--hosts {A},{B},{C} --nodes 2", [A, B]), (f"--hosts {A},{B} --nolocal -n 2", [B, B]),
             (f"--hosts localhost,10.77.0.2", [A, B]),
@@ -190,8 +190,36 @@ class Places(HostsTest):
 
     def test_more_ranks_than_slots_is_said(self):
         done = self.run_on("-n", "5", "--hosts", f"{A}:2,{B}:1", "hostname")
-        self.assert_ended(done, 0, f"5 ranks for 3 slots of {A},{B}")
-        self.assertEqual(sorted(done.stdout.split()), [A] * 4 + [B])
+        self.assert_ended(done, 0, f"oversubscribed: 3 ranks on {A}, which has 2 slots, and more than they have on 1 other host")
+        self.assertEqual(sorted(done.stdout.split()), [A] * 3 + [B] * 2)
+
+    def test_ranks_run_where_they_were_placed(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("one CPU")
+        script = "echo $PMI_RANK $(hostname) $(sed -n 's/Cpus_allowed_list://p' /proc/self/status)"
+        first, second = cpus[0], cpus[1]
+        for words, expected in (
+            ("--bind-to core", [(A, first), (A, second), (B, first), (B, second)]),
+            ("--map-by node --bind-to core", [(A, first), (B, first), (A, second), (B, second)]),
+            ("--map-by bunch --rank-by node --bind-to core", [(A, first), (B, first), (A, second), (B, second)]),
+            (f"--bind-to user:{second},{first}", [(A, second), (A, first), (B, second), (B, first)]),
+        ):
+            with self.subTest(words):
+                done = self.run_on("-n", "4", "--hosts", f"{A}:2,{B}:2", *words.split(), "--report-bindings", "sh", "-c", script)
+                self.assert_ended(done, 0)
+                lines = [line.split() for line in sorted(done.stdout.splitlines())]
+                self.assertEqual([(host, int(cpu)) for _, host, cpu in lines], expected)
+                for rank, (host, cpu) in enumerate(expected):
+                    self.assertRegex(done.stderr, rf"rank {rank} .*\b{host}\b.* is bound to CPU {cpu}")
+                for host in (A, B):
+                    self.assertRegex(done.stderr, rf"(?m)^{host}: \d+ socket")
+
+    def test_what_is_not_possible_elsewhere_ends_the_job(self):
+        # mpiexec has no ranks of its own here, so that only the agent finds out.
+        done = self.run_on("-n", "1", "--hosts", B, "--bind-to", "user:4000", "echo", "ran")
+        self.assert_ended(done, 2, f"cannot place ranks on host {B}: ", "CPU 4000")
+        self.assertEqual(done.stdout, "")
 
     def test_allocations(self):
         slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "h[1-2,4]", "SLURM_TASKS_PER_NODE": "2,1(x2)",

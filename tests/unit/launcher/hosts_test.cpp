@@ -3,7 +3,7 @@
 
 #include "allocation.hpp"
 #include "host_list.hpp"
-#include "planning.hpp"
+#include "rank_layout.hpp"
 #include "rank_map.hpp"
 #include "remote_command.hpp"
 #include "remote_host.hpp"
@@ -46,24 +46,56 @@ TEST(HostName, IsAWordForShellAndSsh) {
   take_detail();
 }
 
-Names filled(std::vector<HostSlots> hosts, int ranks, int per_host, bool* oversubscribed) {
-  HostFiller filler(std::move(hosts));
-  Names names;
-  for (int rank = 0; rank < ranks; ++rank)
-    names.push_back(filler.hosts()[static_cast<std::size_t>(filler.next(per_host))].name);
-  *oversubscribed = filler.is_oversubscribed();
+// The host of each rank, on machines of four cores.
+std::string laid_out(std::vector<HostSlots> hosts, std::vector<Program> programs, topo::Mapping mapping = {}) {
+  Options options;
+  options.programs = std::move(programs);
+  options.hosts = std::move(hosts);
+  options.mapping = std::move(mapping);
+  options.do_not_launch = true;
+  options.machines = {"synthetic:pack:2 core:2 pu:1"};
+  RankLayout layout;
+  EXPECT_TRUE(lay_out(&options, &layout).ok()) << take_detail();
+  std::string names;
+  for (const int host : layout.host_of) names += layout.hosts[static_cast<std::size_t>(host)].name;
   return names;
 }
 
-TEST(Filling, TakesSlotsThenBeginsAgain) {
+Program program(int ranks, int per_host = 0, std::vector<HostSlots> hosts = {}) {
+  Program made;
+  made.ranks = ranks;
+  made.per_host = per_host;
+  made.hosts = std::move(hosts);
+  return made;
+}
+
+TEST(Layout, ProgramsFillTheSameHostsTogether) {
   const std::vector<HostSlots> hosts = {{"a", 2, true}, {"b", 1, true}};
-  bool over = true;
-  EXPECT_EQ(filled(hosts, 3, 0, &over), (Names{"a", "a", "b"}));
-  EXPECT_FALSE(over);
-  EXPECT_EQ(filled(hosts, 7, 0, &over), (Names{"a", "a", "b", "a", "a", "b", "a"}));
-  EXPECT_TRUE(over);
-  EXPECT_EQ(filled(hosts, 4, 1, &over), (Names{"a", "b", "a", "b"}));
-  EXPECT_EQ(filled(hosts, 5, 3, &over), (Names{"a", "a", "a", "b", "b"}));
+  EXPECT_EQ(laid_out(hosts, {program(3)}), "aab");
+  EXPECT_EQ(laid_out(hosts, {program(1), program(2)}), "aab");
+  EXPECT_EQ(laid_out(hosts, {program(7)}), "aaaabbb");
+  EXPECT_EQ(laid_out(hosts, {program(4, 1)}), "abab");
+  EXPECT_EQ(laid_out(hosts, {program(0)}), "aab");
+  EXPECT_EQ(laid_out(hosts, {program(0, 2)}), "aabb");
+  // Each by its own words, or on its own hosts.
+  EXPECT_EQ(laid_out(hosts, {program(2, 1), program(2)}), "abaa");
+  EXPECT_EQ(laid_out(hosts, {program(1, 0, {{"c", 4, true}}), program(3), program(2, 0, {{"b", 2, true}})}), "caabbb");
+}
+
+TEST(Layout, HostsWithoutSlotsShareEqually) {
+  const std::vector<HostSlots> hosts = {{"a", 1, false}, {"b", 1, false}};
+  EXPECT_EQ(laid_out(hosts, {program(4)}), "aabb");
+  EXPECT_EQ(laid_out(hosts, {program(0)}), "ab");
+  EXPECT_EQ(laid_out({{"a", 1, false}, {"b", 4, true}}, {program(8)}), "aaaabbbb");
+}
+
+TEST(Layout, TooManyRanksAreRefused) {
+  Options options;
+  options.programs = {program(65536), program(1)};
+  options.hosts = {{"localhost", 1, false}};
+  RankLayout layout;
+  EXPECT_FALSE(lay_out(&options, &layout).ok());
+  EXPECT_NE(take_detail().find("65537 ranks; one job takes up to 65536"), std::string::npos);
 }
 
 TEST(RankMap, KnowsPlaces) {

@@ -19,7 +19,8 @@ JobPlan some_plan() {
   plan.directory = "/work";
   plan.search_path = "/bin";
   plan.creation_mask = 027;
-  plan.placing.binding = topo::Binding::kNuma;
+  plan.mapping.bind = topo::Level::kNuma;
+  plan.mapping.list = {{0, 1}, {7}};
   plan.report_bindings = true;
   plan.keep_going = true;
   plan.shm_directories = {"/dev/shm", "/x"};

@@ -1,0 +1,39 @@
+// What the command line says about where ranks go, in the words of Open MPI and Hydra and those of the policies bunch,
+// scatter and hybrid: collected option by option, and made one topo::Mapping at the end. Plain values.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.hpp"
+#include "topo/mapping.hpp"
+
+namespace hr::launcher {
+
+struct ParsedOption;
+
+struct MappingWords {
+  topo::Mapping mapping;
+  enum class Policy { kNone, kBunch, kScatter, kLinear, kCompact, kSpread, kList };
+  Policy policy = Policy::kNone;
+  std::optional<topo::Level> map_level;     // --map-by core; slot and node are the machine
+  std::optional<topo::Level> bind_level;    // --bind-to core
+  std::optional<topo::Level> policy_level;  // bunch:socket
+  int bind_count = 1;                       // --bind-to core:4
+  bool not_bound = false;                   // --bind-to none
+  int cpus_per_rank = 0;                    // PE=n; 0: not said
+  int threads_per_rank = 0;                 // hybrid:n; 0: not said
+  bool hardware_threads = false;            // each counts as a core
+  bool oversubscription_said = false;       // allowed or forbidden: then it needs no note
+};
+
+Status read_map_by(const ParsedOption& given, MappingWords* words);
+Status read_bind_to(const ParsedOption& given, MappingWords* words);
+Status read_rank_by(const ParsedOption& given, MappingWords* words);
+// "0-3,8": CPUs that may be used.
+Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus);
+
+// All words together.
+Status make_mapping(const MappingWords& words, topo::Mapping* mapping);
+
+}  // namespace hr::launcher

@@ -1,0 +1,32 @@
+// The levels of a machine that ranks are placed on, and the words for them.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace hr::topo {
+
+enum class Level {
+  kThread,  // hardware thread
+  kCore,
+  kL1,
+  kL2,
+  kL3,
+  kCache,  // the outermost cache that this machine has
+  kNuma,   // NUMA domain
+  kSocket,
+  kMachine,  // one part: the host
+};
+inline constexpr int kLevels = 9;
+inline constexpr std::array<Level, kLevels> kAllLevels = {Level::kThread, Level::kCore,   Level::kL1,
+                                                          Level::kL2,     Level::kL3,     Level::kCache,
+                                                          Level::kNuma,   Level::kSocket, Level::kMachine};
+
+// What a level is called in messages: "core", "NUMA domain".
+const char* name_of(Level level) noexcept;
+
+// The level that a word of a command line names ("hwthread", "l3cache", "package"); nothing where it is none.
+std::optional<Level> find_level(std::string_view word) noexcept;
+
+}  // namespace hr::topo

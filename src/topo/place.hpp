@@ -1,0 +1,16 @@
+// Which CPUs each rank of one host is bound to. Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/status.hpp"
+#include "topo/machine.hpp"
+#include "topo/mapping.hpp"
+
+namespace hr::topo {
+
+// (*cpus)[local rank]; an empty set: not bound. An error where this machine has no such parts, or its parts are too
+// small, or ranks would share cores and the mapping forbids that.
+Status place(const Machine& machine, int ranks, const Mapping& mapping, std::vector<CpuSet>* cpus);
+
+}  // namespace hr::topo

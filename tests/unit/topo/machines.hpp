@@ -1,0 +1,45 @@
+// Machines for tests: described ones, read as the launcher reads them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "topo/machine.hpp"
+
+namespace hr::topo {
+
+inline Machine machine_from(const std::string& source, const CpuSet& only = {}) {
+  Needs needs;
+  needs.add_everything();
+  needs.only = only;
+  Machine machine;
+  const Status status = read_machine(source, needs, &machine);
+  EXPECT_TRUE(status.ok()) << take_detail();
+  return machine;
+}
+
+inline Machine synthetic(const std::string& notation, const CpuSet& only = {}) {
+  return machine_from("synthetic:" + notation, only);
+}
+
+// `name` of the files beside the tests.
+inline Machine kept(const std::string& name) { return machine_from(HR_MACHINES "/" + name + ".xml"); }
+
+// first, first + 1, ..., last
+inline CpuSet range(unsigned first, unsigned last) {
+  CpuSet cpus;
+  for (unsigned cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+  return cpus;
+}
+
+// Two sockets of four NUMA domains, eight cores in each, two hardware threads a core: CPUs 2c and 2c + 1 are core c.
+inline const Machine& big() {
+  static const Machine machine = synthetic("pack:2 numa:4 l3:1 core:8 pu:2");
+  return machine;
+}
+
+// The CPUs of cores first to last of big().
+inline CpuSet cores(unsigned first, unsigned last) { return range(2 * first, 2 * last + 1); }
+
+}  // namespace hr::topo
