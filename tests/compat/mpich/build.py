@@ -34,7 +34,7 @@ TESTS = ("buffered", "cancel", "completion", "derived", "large_count", "persiste
 def sources() -> dict[str, tuple[list[Path], list[Path]]]:
     """program -> its sources, its include directories"""
     found = {f"test_{name.replace('/', '_')}": ([MPI_TESTS / f"{name}.cpp"], [MPI_TESTS]) for name in TESTS}
-    found["walk"] = found["walk_intel"] = ([HERE / "walk.cpp"], [MPI_TESTS])
+    found["walk"] = found["walk_intel"] = (sorted((HERE / "walk").glob("*.cpp")), [MPI_TESTS])
     found["cost"] = ([HERE / "cost.cpp"], [])
     found["halo3d"] = (sorted(HALO3D.glob("*.cpp")) + sorted((HALO3D / "patterns").glob("*.cpp")),
                        [HALO3D, ROOT / "apps/common"])
