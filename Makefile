@@ -66,7 +66,7 @@ test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	@status=0; \
 	HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(HOSTS_LABELS)' $(CTEST_OPTIONS) || status=1; \
 	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
-	  scripts/run-tests.sh $(BUILD) -L namespaces $(CTEST_OPTIONS) || status=1; \
+	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
 	exit $$status
 
 $(PEERS)/.ready: | packages

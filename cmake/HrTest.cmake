@@ -53,13 +53,14 @@ endfunction()
 
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
-#                   [LABELS ...])
+#                   [LABELS ...] [CONFIGURATIONS hosts])
 # A command on hosts made of namespaces (tests/hosts/namespace_test.py, which says what the command is told): in one of
 # them (IN h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, where the machine
-# cannot make such hosts; a failure there with HR_NAMESPACES=required (`make test-hosts`).
+# cannot make such hosts; a failure there with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long
+# for `make test`, run by `ctest -C hosts` alone.
 function(hr_namespace_test name)
-  cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT" "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS"
-                        ${ARGN})
+  cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT"
+                        "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})
   if(NOT ARG_HOSTS OR NOT ARG_COMMAND)
     message(FATAL_ERROR "hr_namespace_test(${name}): HOSTS or COMMAND is missing")
   endif()
@@ -91,7 +92,8 @@ function(hr_namespace_test name)
   endforeach()
   math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # the cluster's ups and downs, Slurm's among them
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/hosts/namespace_test.py ${words} --
-                                ${ARG_COMMAND})
+                                ${ARG_COMMAND}
+           CONFIGURATIONS ${ARG_CONFIGURATIONS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "namespaces;${ARG_LABELS}"
     SKIP_RETURN_CODE 77 PROCESSORS 2
     ENVIRONMENT "HR_BUILD=${CMAKE_BINARY_DIR};HR_MPIEXEC=$<TARGET_FILE:mpiexec>;HR_SOURCE=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")

@@ -37,13 +37,29 @@ int number_in(const Value& value, int otherwise) noexcept {
   }
 }
 
-Info flag(const char* key) {
+Info named(const char* key) {
   Info info{};
   std::strncpy(info.key, key, sizeof info.key - 1);
+  return info;
+}
+
+Info flag(const char* key) {
+  Info info = named(key);
   info.value.type = pmix::kBool;
   info.value.data.flag = true;
   return info;
 }
+
+Info seconds(const char* key, int count) {
+  Info info = named(key);
+  info.value.type = pmix::kInt;
+  info.value.data.integer = count;
+  return info;
+}
+
+// PRRTE 3.0 hands out at a fence what all have put, and asks the process that put it all the same. One that has left
+// would never answer.
+constexpr int kAnswerSeconds = 60;
 
 // What PMIx_Get hands out.
 class Got {
@@ -121,7 +137,7 @@ class Pmix final : public Provider {
     proc.rank = static_cast<pmix::Rank>(owner);
     const std::string name(key);
     Got got;
-    HR_TRY(check(name.c_str(), library_->get(&proc, name.c_str(), nullptr, 0, got.place())));
+    HR_TRY(check(name.c_str(), library_->get(&proc, name.c_str(), &patience_, 1, got.place())));
     if (!got.is_text()) {
       return fail(Errc::kOther, "boot: the launcher (PMIx) has no text as \"%s\" of rank %d", name.c_str(), owner);
     }
@@ -181,6 +197,7 @@ class Pmix final : public Provider {
   const pmix::Library* library_ = nullptr;
   Proc self_{};
   bool connected_ = false;
+  const Info patience_ = seconds(pmix::kTimeout, kAnswerSeconds);
   const Info collect_ = flag(pmix::kCollect);  // of a fence, which reads it until it is done
 };
 

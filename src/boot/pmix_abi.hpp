@@ -67,6 +67,7 @@ inline constexpr Scope kGlobal = 3;
 
 // Keys: of calls, and of what the launcher says of a job.
 inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence hands out what all have put
+inline constexpr const char* kTimeout = "pmix.timeout";  // int: seconds, after which a call fails
 inline constexpr const char* kJobSize = "pmix.job.size";
 inline constexpr const char* kAppNumber = "pmix.appnum";
 inline constexpr const char* kUniverseSize = "pmix.univ.size";

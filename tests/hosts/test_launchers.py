@@ -4,38 +4,21 @@ what the launcher itself needs. Run by namespace_test.py, with the hosts up.
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import launchers
+
 BUILD = os.environ["HR_BUILD"]
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
-PEERS = os.environ.get("HEADRACE_PEERS", "")
 SKIPPED = 77
 RANKS_A_HOST = 2
 RANKS = RANKS_A_HOST * len(NAMES)
 
 
-def slurm(kind):
-    return ["srun", "-N", str(len(NAMES)), f"--ntasks-per-node={RANKS_A_HOST}", f"--mpi={kind}"], {}
-
-
-def hydra():
-    return [f"{PEERS}/bin/mpiexec", "-hosts", ",".join(NAMES), "-n", str(RANKS), "-ppn", str(RANKS_A_HOST)], {}
-
-
-def prrte():
-    # The hosts have the same cores, so that binding would put ranks of several onto one.
-    places = ",".join(f"{name}:{RANKS_A_HOST}" for name in NAMES)
-    prefix = f"{PEERS}/openmpi"
-    words = [f"{prefix}/bin/prterun", "--prefix", prefix, "--host", places, "-n", str(RANKS), "--bind-to", "none"]
-    return words, {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": prefix}
-
-
-LAUNCHERS = {"none": lambda: slurm("none"), "pmi2": lambda: slurm("pmi2"), "pmix": lambda: slurm("pmix"), "hydra": hydra, "prrte": prrte}
 # What the launcher answers where a rank calls MPI_Abort with code 42: others than ours report what they like, but fail.
 ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
 
@@ -51,7 +34,7 @@ def need(condition, what, done=None):
 
 
 def start(launcher, program, *arguments, **environment):
-    words, variables = LAUNCHERS[launcher]()
+    words, variables = launchers.command(launcher, NAMES, RANKS)
     environment = {**os.environ, **variables, **environment}
     environment.pop("HEADRACE_AS_HOSTS", None)
     return subprocess.Popen(
@@ -120,11 +103,10 @@ def vanish(launcher):
 
 def main() -> int:
     launcher, *cases = sys.argv[1:]
-    if launcher in ("hydra", "prrte"):
-        program = LAUNCHERS[launcher]()[0][0]
-        if not PEERS or shutil.which(program) is None:
-            print(f"skipped: no {program}; see `make peers` (HEADRACE_PEERS)")
-            return SKIPPED
+    missing = launchers.missing(launcher)
+    if missing:
+        print(f"skipped: {missing}")
+        return SKIPPED
     for case in cases:
         begin = time.monotonic()
         try:

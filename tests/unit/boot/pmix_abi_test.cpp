@@ -49,6 +49,7 @@ TEST(PmixAbi, NumbersAreTheLibrarys) {
 
 TEST(PmixAbi, KeysAreTheLibrarys) {
   EXPECT_EQ(std::string(kCollect), PMIX_COLLECT_DATA);
+  EXPECT_EQ(std::string(kTimeout), PMIX_TIMEOUT);
   EXPECT_EQ(std::string(kJobSize), PMIX_JOB_SIZE);
   EXPECT_EQ(std::string(kAppNumber), PMIX_APPNUM);
   EXPECT_EQ(std::string(kUniverseSize), PMIX_UNIV_SIZE);

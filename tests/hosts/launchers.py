@@ -1,0 +1,58 @@
+"""How each launcher is told to start a job over hosts, its ranks in blocks. Nothing is set for Headrace."""
+
+import os
+import shutil
+
+PEERS = os.environ.get("HEADRACE_PEERS", "")
+
+
+def _a_host(names, ranks):
+    return -(-ranks // len(names))
+
+
+def _slurm(kind):
+    def words(names, ranks, _):
+        hosts = min(len(names), ranks)
+        return [
+            "srun", "-N", str(hosts), "-w", ",".join(names[:hosts]), "-n", str(ranks), "-m", "block", f"--mpi={kind}",
+            f"--ntasks-per-node={_a_host(names, ranks)}",
+        ]
+
+    return words
+
+
+def _hydra(names, ranks, _):
+    return [f"{PEERS}/bin/mpiexec", "-hosts", ",".join(names), "-ppn", str(_a_host(names, ranks)), "-n", str(ranks)]
+
+
+def _prrte(names, ranks, variables):
+    # The hosts have the same cores, so that binding would put ranks of several onto one.
+    places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
+    prefix = f"{PEERS}/openmpi"
+    words = [f"{prefix}/bin/prterun", "--prefix", prefix, "--host", places, "-n", str(ranks), "--bind-to", "none"]
+    for name in variables:
+        words += ["-x", name]
+    return words
+
+
+def _ours(names, ranks, _):
+    places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
+    return [os.environ["HR_MPIEXEC"], "--hosts", places, "-n", str(ranks)]
+
+
+LAUNCHERS = {
+    "ours": _ours, "pmi2": _slurm("pmi2"), "pmix": _slurm("pmix"), "none": _slurm("none"), "hydra": _hydra, "prrte": _prrte,
+}
+OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
+
+
+def command(launcher, names, ranks, variables=()):
+    """The words in front of a program, and what the launcher itself wants in its environment. `variables`: names that
+    are to get to the ranks; all but PRRTE pass on everything."""
+    return LAUNCHERS[launcher](names, ranks, variables), OF_PRRTE if launcher == "prrte" else {}
+
+
+def missing(launcher):
+    """What of the launcher is not installed here, as a text; empty when it is all there."""
+    program = LAUNCHERS[launcher](["h1"], 1, ())[0]
+    return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"
