@@ -105,8 +105,9 @@ Status check_host_name(const std::string& where, std::string_view name) {
 }
 
 void add_host(std::vector<HostSlots>* hosts, HostSlots more) {
+  const bool is_here = is_this_host(more.name);  // takes time: once for each host, not for each pair of them
   for (HostSlots& each : *hosts) {
-    if (!alike(each.name, more.name) && !(is_this_host(each.name) && is_this_host(more.name))) continue;
+    if (!alike(each.name, more.name) && !(is_here && is_this_host(each.name))) continue;
     each.slots += more.slots;
     each.slots_said = each.slots_said || more.slots_said;
     return;

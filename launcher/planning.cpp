@@ -99,7 +99,7 @@ int number_of(const std::string& name, JobPlan* plan) {
   return static_cast<int>(plan->hosts.size()) - 1;
 }
 
-// Where the ranks go, and what cannot be told as early as possible.
+// Which host each rank is on.
 Status place_ranks(Options* options, JobPlan* plan) {
   RankLayout layout;
   HR_TRY(lay_out(options, &layout));
@@ -109,10 +109,8 @@ Status place_ranks(Options* options, JobPlan* plan) {
     if (number < 0) number = number_of(layout.hosts[static_cast<std::size_t>(host)].name, plan);
     plan->host_of.push_back(number);
   }
-  for (int host = 0; host < static_cast<int>(layout.hosts.size()); ++host) {
-    if (plan->root_host < 0 || numbers[static_cast<std::size_t>(host)] != plan->root_host) continue;
-    HR_TRY(place_on(host, options->mapping, &layout));
-  }
+  // What is not possible here is told before anything is started; agents look for themselves.
+  if (plan->root_host >= 0) HR_TRY(place_on(layout.own_host, options->mapping, &layout));
   plan->machine = std::make_shared<topo::Machine>(std::move(layout.machines.front()));
   if (options->note_oversubscription && !layout.note.empty())
     std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());

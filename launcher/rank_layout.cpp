@@ -26,13 +26,18 @@ bool is_same_host(std::string_view one, std::string_view other) {
 
 // The number of a host. Hosts are like the machines in order, and the rest like the last of these.
 std::size_t number_of(const HostSlots& said, RankLayout* layout) {
-  for (std::size_t at = 0; at < layout->hosts.size(); ++at) {
-    if (is_same_host(layout->hosts[at].name, said.name)) return at;
+  std::vector<topo::Host>& hosts = layout->hosts;
+  for (std::size_t at = 0; at < hosts.size(); ++at) {
+    if (alike(hosts[at].name, said.name)) return at;
   }
-  const std::size_t machine = std::min(layout->hosts.size(), layout->machines.size() - 1);
-  layout->hosts.push_back({said.name, said.slots_said ? said.slots : 0,
-                           &*std::next(layout->machines.begin(), static_cast<std::ptrdiff_t>(machine))});
-  return layout->hosts.size() - 1;
+  // This host has many names, and asking whether one is its own takes time.
+  const bool is_here = is_this_host(said.name);
+  if (is_here && layout->own_host >= 0) return static_cast<std::size_t>(layout->own_host);
+  if (is_here) layout->own_host = static_cast<int>(hosts.size());
+  const std::size_t machine = std::min(hosts.size(), layout->machines.size() - 1);
+  hosts.push_back({said.name, said.slots_said ? said.slots : 0,
+                   &*std::next(layout->machines.begin(), static_cast<std::ptrdiff_t>(machine))});
+  return hosts.size() - 1;
 }
 
 // Programs that follow one another on the same hosts, which fill these together.

@@ -19,6 +19,7 @@ namespace hr::launcher {
 struct RankLayout {
   std::list<topo::Machine> machines;  // that `hosts` borrow
   std::vector<topo::Host> hosts;
+  int own_host = -1;                   // this one among them
   std::vector<int> host_of;            // of each rank, an index into hosts
   std::vector<topo::CpuSet> cpus;      // of each rank; empty: not bound
   std::vector<topo::Nearest> nearest;  // of each rank, where the machines' devices were read

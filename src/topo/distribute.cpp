@@ -21,7 +21,7 @@ bool has_slots(const Host& host) { return host.slots > 0; }
 int room_of(const Host& host, const Mapping& mapping) {
   if (mapping.per_host > 0) return mapping.per_host;
   if (mapping.per_part > 0) return mapping.per_part * parts_of(host, mapping);
-  return has_slots(host) ? host.slots : units_of(host, mapping);
+  return has_slots(host) ? host.slots : std::max(units_of(host, mapping) / mapping.count, 1);
 }
 
 // Hosts without slots share what the others leave, in blocks whose sizes differ by one at most.

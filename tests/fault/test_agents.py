@@ -117,7 +117,7 @@ class Trees(AgentsTest):
         hosts = ",".join(f"a{number}" for number in range(9))
         for degree in ("1", "2", "3", "32"):
             with self.subTest(degree):
-                result = run("-l", *self.words(hosts, 18), PROBE, "init", "hello", "exchange", "finalize",
+                result = run("-l", "--map-by", "node", *self.words(hosts, 18), PROBE, "init", "hello", "exchange", "finalize",
                              env={**os.environ, "HEADRACE_LAUNCH_DEGREE": degree})
                 self.assert_ended(result, 0)
                 lines = sorted(re.findall(r"^\[(\d+)\] rank (\d+) of 18 app 0 nodes (\d+)", result.stdout, re.MULTILINE))

@@ -12,7 +12,7 @@ BUILD = Path(os.environ["HR_BUILD"])
 CACHE = BUILD / "fortran-cache"
 WORK = BUILD / "fortran-tests"
 COMPILER = os.environ.get("HEADRACE_FC") or shutil.which("gfortran")
-ENVIRONMENT = {**os.environ, "HEADRACE_FORTRAN_CACHE": str(CACHE)}
+ENVIRONMENT = {**os.environ, "HEADRACE_FORTRAN_CACHE": str(CACHE), "HEADRACE_OVERSUBSCRIBE": "quiet"}
 
 needs_compiler = unittest.skipUnless(COMPILER, "there is no Fortran compiler here (gfortran)")
 

@@ -47,6 +47,7 @@ TEST(Distribute, HostsWithoutSlotsShareEqually) {
 
 TEST(Distribute, SoManyAHost) {
   EXPECT_EQ(distributed(hosts({0, 0}), 5, {.per_host = 2}), (Order{0, 0, 1, 1, 0})) << "begins again, as under Hydra";
+  EXPECT_EQ(distributed(hosts({0, 0}), 8, {.per_host = 2}), (Order{0, 0, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(distributed(hosts({0, 0}), 5, {.policy = Mapping::Policy::kParts, .level = Level::kNuma, .per_part = 1}),
             (Order{0, 0, 0, 0, 1}));
   EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {.per_host = 3}), 6);
