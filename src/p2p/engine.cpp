@@ -51,8 +51,6 @@ Status connect(int proc, Peer** out) {
   const std::size_t eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : knobs().eager_bytes;
   peer.eager_bytes = std::min(eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
   peer.plain_below = peer.eager_bytes + 1;
-  // What is sent from where it is needs a request (transport_data.hpp).
-  if (peer.caps.in_place_bytes != 0) peer.plain_below = std::min(peer.plain_below, peer.caps.in_place_bytes);
   peer.connected = true;
   *out = &peer;
   return kOk;

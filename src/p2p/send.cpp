@@ -48,12 +48,6 @@ Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelop
   return kOk;
 }
 
-// The same from where it is. `done`: nothing more is to come.
-Status offer_in_place(Peer& peer, Request& send, bool* done) {
-  const layout::View& data = send.view_;
-  return transport_data::send_in_place(peer, send, wire::envelope(Kind::kEager, envelope_of(send), data.packed), done);
-}
-
 Status offer_eager_sync(Peer& peer, Request& send) {
   const wire::EagerSyncHead head{cookie_of(send)};
   std::byte* slot = peer.transport->reserve(peer.proc, sizeof head + send.view_.packed);
@@ -117,10 +111,8 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
-  const bool in_place = small && !send.synchronous_ && transport_data::goes_in_place(peer, send.view_);
   bool done = small && !send.synchronous_;
   Status status = !small              ? offer_rendezvous(peer, send, &done)
-                  : in_place          ? offer_in_place(peer, send, &done)
                   : send.synchronous_ ? offer_eager_sync(peer, send)
                                       : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
@@ -128,7 +120,7 @@ Status offer(Peer& peer, Request& send) {
     transport_data::detach(send);
     status = lost_error(peer.proc);
   }
-  send.phase_ = in_place ? Request::Phase::kMoving : Request::Phase::kWaiting;
+  send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || done) {
     Completion completion;
     completion.error = status;

@@ -56,19 +56,6 @@ void sent(transport::Operation& self) {
   }
 }
 
-// Has `start` give the data to the transport.
-template <class Start>
-Status hand_over(Request& send, bool* done, Start&& start) {
-  auto sending = std::make_unique<Sending>();
-  HR_TRY(start(*sending));
-  *done = sending->complete;
-  if (*done) return kOk;
-  sending->send = &send;
-  sending->then = sent;
-  own<State>().sends.emplace(&send, sending.release());
-  return kOk;
-}
-
 void taken(transport::Operation& self) {
   auto& taking = static_cast<Taking&>(self);
   Request* const receive = taking.receive;
@@ -143,18 +130,17 @@ void give_up() {
 
 }  // namespace
 
-Status send_in_place(Peer& peer, Request& send, const transport::Header& header, bool* done) {
-  return hand_over(send, done, [&](transport::Operation& operation) {
-    return peer.transport->send_in_place(peer.proc, header, send.view_.data(), send.view_.packed, &operation);
-  });
-}
-
 Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done) {
   rts.flags |= wire::kKept;
-  return hand_over(send, done, [&](transport::Operation& operation) {
-    return peer.transport->announce(peer.proc, header, &rts, sizeof rts, send.view_.data(), send.view_.packed,
-                                    &operation);
-  });
+  auto sending = std::make_unique<Sending>();
+  HR_TRY(peer.transport->announce(peer.proc, header, &rts, sizeof rts, send.view_.data(), send.view_.packed,
+                                  sending.get()));
+  *done = sending->complete;
+  if (*done) return kOk;
+  sending->send = &send;
+  sending->then = sent;
+  own<State>().sends.emplace(&send, sending.release());
+  return kOk;
 }
 
 bool cancel(Request& send) {

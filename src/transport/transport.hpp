@@ -116,7 +116,6 @@ struct Caps {
   std::size_t max_payload = 0;      // largest payload of one message
   std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
   std::size_t eager_bytes = 0;      // largest message worth sending unasked on this path; 0: no opinion
-  std::size_t in_place_bytes = 0;   // from here on send_in_place() is better than send(); 0: there is none
   bool announces = false;           // announce(), take() and refuse() of host memory
   bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
@@ -156,20 +155,15 @@ class Transport {
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
 
-  // As send(), but `data` is not copied: it stays as it is until `done` is complete. An error that `done` reports is
-  // that of the path, of which Upcalls::lost tells, too.
-  virtual Status send_in_place(int /*proc*/, const Header& /*header*/, const std::byte* /*data*/, std::size_t /*bytes*/,
-                               Operation* /*done*/) {
-    return Errc::kUnsupportedOperation;
-  }
   // As send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload. That
-  // process takes or refuses it, once; then `done` is complete.
+  // process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path, of
+  // which Upcalls::lost tells, too.
   virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const std::byte* /*data*/, std::size_t /*bytes*/,
                           Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // `done` is complete when all of it is in the sink. Errors as of send_in_place().
+  // `done` is complete when all of it is in the sink. Errors as of announce().
   virtual Status take(int /*proc*/, AnnouncedData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }

@@ -114,6 +114,9 @@ Status find_functions(void* library, Library* out) {
 #define HR_FIND(name) out->name = reinterpret_cast<decltype(out->name)>(find("ucp_" #name));
   HR_UCP_FUNCTIONS(HR_FIND)
 #undef HR_FIND
+#define HR_FIND(name) out->name = reinterpret_cast<decltype(out->name)>(::dlsym(library, "ucp_" #name));
+  HR_UCP_OPTIONAL(HR_FIND)
+#undef HR_FIND
   out->status_string = reinterpret_cast<decltype(out->status_string)>(find("ucs_status_string"));
   out->path = path_of(library);
   if (missing == nullptr) return kOk;

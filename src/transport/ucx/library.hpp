@@ -47,9 +47,15 @@ namespace hr::transport::ucx {
   X(put_nbx)                    \
   X(get_nbx)
 
+// Those that not every version has that we take: null there.
+#define HR_UCP_OPTIONAL(X) \
+  X(ep_evaluate_perf)      \
+  X(ep_query)
+
 struct Library {
 #define HR_DECLARE(name) decltype(&::ucp_##name) name = nullptr;
   HR_UCP_FUNCTIONS(HR_DECLARE)
+  HR_UCP_OPTIONAL(HR_DECLARE)
 #undef HR_DECLARE
   const char* (*status_string)(ucs_status_t) = nullptr;
   std::string path;  // of libucp.so.0, as it was found

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/buffers.hpp"
 #include "transport/ucx/in_order.hpp"
 #include "transport/ucx/memory.hpp"
+#include "transport/ucx/path.hpp"
 #include "transport/ucx/sleepers.hpp"
 #include "transport/ucx/unavailable.hpp"
 #include "transport/ucx/unpacking.hpp"
@@ -34,8 +36,6 @@ constexpr int kMostInFlight = 32;
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// The least that is sent from where it is: shorter ones UCX copies anyway (TCP: up to 8 KiB).
-constexpr std::size_t kInPlaceBytes = 8192;
 // What is said with announced data, beside it.
 constexpr std::size_t kMostSaid = 512;
 
@@ -43,6 +43,12 @@ constexpr std::size_t kMostSaid = 512;
 struct Early {
   std::vector<std::byte> bytes;
 };
+
+// What the user has asked for, or what the path is worth.
+std::size_t eager_bytes(const Path& path) noexcept {
+  const std::size_t wanted = knobs().ucx_eager_bytes;
+  return wanted != 0 ? std::min(wanted, kMaxPayload) : path.eager_bytes();
+}
 
 // A request of UCX's on host memory, which calls back with this argument.
 ucp_request_param_t of_host_memory(void* argument) noexcept {
@@ -63,24 +69,24 @@ class Ucx final : public Transport {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override { return proc != rank_; }
-  [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
+  [[nodiscard]] Caps caps(int proc) const noexcept override {
+    const auto& known = peers_[static_cast<std::size_t>(proc)];
+    const Path path = known != nullptr ? known->path : Path{};
     return {.inline_bytes = 0,
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
-            .in_place_bytes = kInPlaceBytes,
+            .eager_bytes = eager_bytes(path),
             .announces = true,
             .exposes_host = true,
             .exposes_device = worker_.knows_device_memory(),
-            .latency_seconds = 10e-6,
-            .bytes_per_second = 2e9};
+            .latency_seconds = path.latency_seconds,
+            .bytes_per_second = path.bytes_per_second};
   }
 
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
   std::byte* reserve(int proc, std::size_t bytes) override;
   void commit(int proc, const Header& header) override;
-  Status send_in_place(int proc, const Header& header, const std::byte* data, std::size_t bytes,
-                       Operation* done) override;
   Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const std::byte* data,
                   std::size_t bytes, Operation* done) override;
   Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
@@ -126,6 +132,7 @@ class Ucx final : public Transport {
     Ucx& owner;
     int proc;
     ucp_ep_h endpoint = nullptr;  // null: not connected
+    Path path;
     std::uint64_t sent = 0;
     int in_flight = 0;
     Buffer* reserved = nullptr;
@@ -153,17 +160,14 @@ class Ucx final : public Transport {
   void end_flushes();
 
   [[nodiscard]] Status no_room(const Peer& peer) const;
-  // Sends it with what is said about it in front. `in_flight`: it counts until UCX has done with it.
-  Status post_in_place(Peer& peer, std::span<const std::byte> said, const std::byte* data, std::size_t bytes,
-                       std::uint32_t flags, bool in_flight, Operation* done);
-  void end_in_place(Peer& peer, Operation* done, ucs_status_t status);
+  void end_announced(Peer& peer, Operation* done, ucs_status_t status);
 
   void deliver(const Head& head, const std::byte* payload, std::size_t bytes);
 
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
   static void taken(void* request, ucs_status_t status, std::size_t bytes, void* argument);
-  static void sent_in_place(void* request, ucs_status_t status, void* argument);
+  static void announced(void* request, ucs_status_t status, void* argument);
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
@@ -181,11 +185,10 @@ class Ucx final : public Transport {
     Operation puts;
     Operation* done;
   };
-  // Data that UCX takes from, or puts, where it is.
-  struct InPlace {
+  // Announced data that UCX takes from, or puts, where it is.
+  struct Moving {
     Peer& peer;
     Operation* done;
-    bool in_flight;
   };
 
   int rank_;
@@ -247,9 +250,19 @@ Status Ucx::connect(int proc) {
   std::vector<std::byte> address;
   HR_TRY(fetch_address(proc, &address));
   // Not every network finds out that the other side is gone.
-  if (make_endpoint(to, address, true).ok()) return kOk;
-  static_cast<void>(take_detail());
-  return make_endpoint(to, address, false);
+  if (!make_endpoint(to, address, true).ok()) {
+    static_cast<void>(take_detail());
+    HR_TRY(make_endpoint(to, address, false));
+  }
+  to.path = path_of(library_, to.endpoint);
+  if (log::enabled(log::Level::kDecision)) {
+    const std::string transports = transports_of(library_, to.endpoint);
+    log::write(log::Level::kDecision,
+               "ucx: rank %d is reached by %s: %.1f us and %.2f GB/s by UCX's estimate; sent unasked: up to %zu bytes",
+               proc, transports.empty() ? "what UCX has chosen" : transports.c_str(), to.path.latency_seconds * 1e6,
+               to.path.bytes_per_second * 1e-9, eager_bytes(to.path));
+  }
+  return kOk;
 }
 
 Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures) {
@@ -390,16 +403,9 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   if (status != UCS_OK) self.fail_path(to, status);
 }
 
-// --- data that stays where it is ---
+// --- announced data ---
 
-Status Ucx::send_in_place(int proc, const Header& header, const std::byte* data, std::size_t bytes, Operation* done) {
-  Peer& to = peer(proc);
-  if (to.in_flight >= kMostInFlight || to.failure != UCS_OK) return no_room(to);
-  const Head head{to.sent, static_cast<std::uint32_t>(rank_), 0, header};
-  return post_in_place(to, std::as_bytes(std::span(&head, 1)), data, bytes, UCP_AM_SEND_FLAG_EAGER, true, done);
-}
-
-// The number of those is not limited, since the other side may take the last one first.
+// Their number is not limited, since the other side may take the last one first.
 Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes,
                      const std::byte* data, std::size_t bytes, Operation* done) {
   Peer& to = peer(proc);
@@ -409,49 +415,37 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
   std::memcpy(said + sizeof head, payload, payload_bytes);
-  return post_in_place(to, {said, sizeof head + payload_bytes}, data, bytes, UCP_AM_SEND_FLAG_RNDV, false, done);
-}
-
-Status Ucx::post_in_place(Peer& peer, std::span<const std::byte> said, const std::byte* data, std::size_t bytes,
-                          std::uint32_t flags, bool in_flight, Operation* done) {
-  auto moving = std::make_unique<InPlace>(peer, done, in_flight);
+  auto moving = std::make_unique<Moving>(to, done);
   ucp_request_param_t how = of_host_memory(moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-  how.flags = flags | UCP_AM_SEND_FLAG_COPY_HEADER;
-  how.cb.send = sent_in_place;
+  how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
+  how.cb.send = announced;
   const ucs_status_ptr_t answer =
-      library_.am_send_nbx(peer.endpoint, kMessages, said.data(), said.size(), data, bytes, &how);
+      library_.am_send_nbx(to.endpoint, kMessages, said, sizeof head + payload_bytes, data, bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
-    fail_path(peer, UCS_PTR_STATUS(answer));
+    fail_path(to, UCS_PTR_STATUS(answer));
     return Status::again();
   }
-  ++peer.sent;
-  if (answer == nullptr) {
-    done->complete = true;
-    return kOk;
-  }
-  moving.release();  // sent_in_place() deletes it
-  peer.in_flight += in_flight;
-  in_flight_ += in_flight;
+  ++to.sent;
+  if (UCS_PTR_IS_PTR(answer)) moving.release();  // announced() deletes it
+  done->complete = answer == nullptr;
   return kOk;
 }
 
-void Ucx::end_in_place(Peer& peer, Operation* done, ucs_status_t status) {
+void Ucx::end_announced(Peer& peer, Operation* done, ucs_status_t status) {
   if (status != UCS_OK) fail_path(peer, status);
   done->end(status == UCS_OK ? kOk : Status(Errc::kOther));
 }
 
-void Ucx::sent_in_place(void* request, ucs_status_t status, void* argument) {
-  const std::unique_ptr<InPlace> moving(static_cast<InPlace*>(argument));
+void Ucx::announced(void* request, ucs_status_t status, void* argument) {
+  const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  moving->peer.in_flight -= moving->in_flight;
-  self.in_flight_ -= moving->in_flight;
-  self.end_in_place(moving->peer, moving->done, status);
+  self.end_announced(moving->peer, moving->done, status);
 }
 
 Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
-  auto moving = std::make_unique<InPlace>(peer(proc), done, false);
+  auto moving = std::make_unique<Moving>(peer(proc), done);
   ucp_request_param_t how = of_host_memory(moving.get());
   how.cb.recv_am = taken;
   void* buffer = into->address;
@@ -470,10 +464,10 @@ Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
 }
 
 void Ucx::taken(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
-  const std::unique_ptr<InPlace> moving(static_cast<InPlace*>(argument));
+  const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  self.end_in_place(moving->peer, moving->done, status);
+  self.end_announced(moving->peer, moving->done, status);
 }
 
 void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
@@ -483,20 +477,20 @@ void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
 // --- receiving ---
 
 // Delivered from within UCX where it is its turn, so that nothing is copied twice: handlers send and connect, which UCX
-// allows there, and make no progress. A head is in front of the payload, or apart where the data was sent in place.
+// allows there, and make no progress. A head is in front of the
+// payload, or apart where data is announced.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
   const bool announced = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  const auto* said = static_cast<const std::byte*>(header_bytes != 0 ? header : data);
+  const auto* said = static_cast<const std::byte*>(announced ? header : data);
   Head head;
   std::memcpy(&head, said, sizeof head);
-  const std::byte* payload = header_bytes != 0 ? static_cast<const std::byte*>(data) : said + sizeof head;
-  std::size_t payload_bytes = header_bytes != 0 ? bytes : bytes - sizeof head;
+  const std::byte* payload = said + sizeof head;
+  std::size_t payload_bytes = (announced ? header_bytes : bytes) - sizeof head;
   std::byte with_data[kMostSaid + sizeof(AnnouncedData)];
   if (announced) {
-    payload_bytes = header_bytes - sizeof head;
-    std::memcpy(with_data, said + sizeof head, payload_bytes);
+    std::memcpy(with_data, payload, payload_bytes);
     const AnnouncedData kept{reinterpret_cast<std::uint64_t>(data)};
     std::memcpy(with_data + payload_bytes, &kept, sizeof kept);
     payload_bytes += sizeof kept;

@@ -175,8 +175,8 @@ std::vector<std::byte> letters(std::uint64_t number, std::size_t bytes) {
   return data;
 }
 
-// Announcements and what is sent in place keep their places among what is copied.
-TEST_F(Ucx, DataInPlaceKeepsTheOrder) {
+// Announcements keep their places among other messages; the data is taken in any order.
+TEST_F(Ucx, AnnouncementsKeepTheOrder) {
   constexpr std::uint64_t kCount = 300;
   constexpr std::size_t kAnnounced = 300000;
   std::vector<std::vector<std::byte>> data;
@@ -192,7 +192,7 @@ TEST_F(Ucx, DataInPlaceKeepsTheOrder) {
           status = side(0).send(1, header(number), from, bytes);
           break;
         case 1:
-          status = side(0).send_in_place(1, header(number), from, bytes, &sends[number]);
+          status = side(0).send(1, header(number), from, bytes);
           break;
         default:
           status = side(0).announce(1, header(number), &number, sizeof number, from, bytes, &sends[number]);

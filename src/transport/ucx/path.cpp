@@ -1,0 +1,70 @@
+#include "transport/ucx/path.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "transport/ucx/buffers.hpp"
+
+namespace hr::transport::ucx {
+namespace {
+
+constexpr std::size_t kShort = 8;
+constexpr std::size_t kLong = std::size_t{1} << 20;
+// Of the processor, out of what has just arrived.
+constexpr double kCopiedBytesPerSecond = 8e9;
+constexpr std::size_t kLeastEager = 8192;
+constexpr std::size_t kMostEager = 65536;
+
+std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::size_t bytes) {
+  ucp_ep_evaluate_perf_param_t asked{};
+  asked.field_mask = UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE;
+  asked.message_size = bytes;
+  ucp_ep_evaluate_perf_attr_t answer{};
+  answer.field_mask = UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME;
+  if (library.ep_evaluate_perf == nullptr) return std::nullopt;
+  if (library.ep_evaluate_perf(endpoint, &asked, &answer) != UCS_OK || !(answer.estimated_time > 0))
+    return std::nullopt;
+  return answer.estimated_time;
+}
+
+}  // namespace
+
+std::size_t Path::eager_bytes() const noexcept {
+  const auto covered = static_cast<std::size_t>(2 * latency_seconds * kCopiedBytesPerSecond);
+  return std::clamp(covered, kLeastEager, kMostEager);
+}
+
+Path path_of(const Library& library, ucp_ep_h endpoint) {
+  Path path;
+  const auto latency = seconds(library, endpoint, kShort);
+  const auto whole = seconds(library, endpoint, kLong);
+  if (latency) path.latency_seconds = *latency;
+  if (latency && whole && *whole > *latency) path.bytes_per_second = static_cast<double>(kLong) / (*whole - *latency);
+  return path;
+}
+
+std::string transports_of(const Library& library, ucp_ep_h endpoint) {
+  std::string text;
+#if UCP_API_VERSION >= UCP_VERSION(1, 14)
+  if (library.ep_query == nullptr) return text;
+  std::array<ucp_transport_entry_t, 16> entries{};
+  ucp_ep_attr_t attributes{};
+  attributes.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+  attributes.transports.entries = entries.data();
+  attributes.transports.num_entries = entries.size();
+  attributes.transports.entry_size = sizeof entries[0];
+  if (library.ep_query(endpoint, &attributes) != UCS_OK) return text;
+  std::set<std::string> seen;
+  for (unsigned i = 0; i < std::min<std::size_t>(attributes.transports.num_entries, entries.size()); ++i) {
+    if (entries[i].transport_name == nullptr) continue;
+    std::string name = entries[i].transport_name;
+    if (entries[i].device_name != nullptr) name += "/" + std::string(entries[i].device_name);
+    if (seen.insert(name).second) text += (text.empty() ? "" : ", ") + name;
+  }
+#endif
+  return text;
+}
+
+}  // namespace hr::transport::ucx

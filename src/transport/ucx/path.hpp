@@ -1,0 +1,26 @@
+// Path: what UCX says of the way to another process, as far as its version says anything.
+//
+// Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "transport/ucx/library.hpp"
+
+namespace hr::transport::ucx {
+
+struct Path {
+  // UCX's estimate, of a network of this class where it has none.
+  double latency_seconds = 10e-6;
+  double bytes_per_second = 2e9;
+
+  // The largest message that is worth sending unasked: to ask takes a round trip, and what was not asked for is copied.
+  [[nodiscard]] std::size_t eager_bytes() const noexcept;
+};
+
+[[nodiscard]] Path path_of(const Library& library, ucp_ep_h endpoint);
+// The networks that it uses and the devices: "tcp/eth0, tcp/eth1"; empty where UCX does not say.
+[[nodiscard]] std::string transports_of(const Library& library, ucp_ep_h endpoint);
+
+}  // namespace hr::transport::ucx
