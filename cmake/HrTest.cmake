@@ -50,3 +50,49 @@ function(hr_mpi_test name program)
   # Ranks that share a core slow each other down: let ctest -j count them.
   set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
 endfunction()
+
+# hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
+#                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
+#                   [LABELS ...])
+# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which says what the command is told): in one of
+# them (IN h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, where the machine
+# cannot make such hosts; a failure there with HR_NAMESPACES=required (`make test-hosts`).
+function(hr_namespace_test name)
+  cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT" "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS"
+                        ${ARGN})
+  if(NOT ARG_HOSTS OR NOT ARG_COMMAND)
+    message(FATAL_ERROR "hr_namespace_test(${name}): HOSTS or COMMAND is missing")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(words --name ${name} --hosts ${ARG_HOSTS} --limit ${ARG_TIMEOUT})
+  if(ARG_SLURM)
+    list(APPEND words --slurm)
+  endif()
+  if(ARG_IN)
+    list(APPEND words --in ${ARG_IN})
+  endif()
+  if(ARG_RAILS)
+    list(APPEND words --rails ${ARG_RAILS})
+  endif()
+  if(DEFINED ARG_EXPECT)
+    list(APPEND words --expect ${ARG_EXPECT})
+  endif()
+  foreach(what IN LISTS ARG_SHARE)
+    list(APPEND words --share ${what})
+  endforeach()
+  foreach(program IN LISTS ARG_NEEDS)
+    list(APPEND words --needs ${program})
+  endforeach()
+  foreach(path IN LISTS ARG_NEEDS_FILE)
+    list(APPEND words --needs-file ${path})
+  endforeach()
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # the cluster's ups and downs, Slurm's among them
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/hosts/namespace_test.py ${words} --
+                                ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "namespaces;${ARG_LABELS}"
+    SKIP_RETURN_CODE 77 PROCESSORS 2
+    ENVIRONMENT "HR_BUILD=${CMAKE_BINARY_DIR};HR_MPIEXEC=$<TARGET_FILE:mpiexec>;HR_SOURCE=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")
+endfunction()

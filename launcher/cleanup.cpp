@@ -37,10 +37,11 @@ std::vector<pid_t> own_children() {
 
 }  // namespace
 
-void kill_orphans() {
+void kill_orphans(const std::set<pid_t>& spared) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < deadline) {
-    const std::vector<pid_t> children = own_children();
+    std::vector<pid_t> children = own_children();
+    std::erase_if(children, [&spared](pid_t child) { return spared.contains(child); });
     if (children.empty()) return;
     for (const pid_t child : children) {
       ::kill(child, SIGKILL);

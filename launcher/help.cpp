@@ -15,6 +15,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  mpiexec -n 4 ./program --its-option value\n"
     "  mpiexec -n 1 ./server : -n 3 ./client        two programs in one job\n"
+    "  mpiexec -n 8 --hosts a,b:4 ./program         on two hosts, by ssh\n"
     "  mpiexec -n 4 -l --timeout 60 ./program       label the output, end the job after a minute\n"
     "\n"
     "Every option is taken with one dash or two. Standard input goes to rank 0. The exit code is that of the first "
@@ -75,7 +76,7 @@ void print_names(const char* title, OptionEffect effect, bool without_help) {
 }  // namespace
 
 void print_help() {
-  std::printf("Starts an MPI program on this machine.\n\n%s\n", kUsage);
+  std::printf("Starts an MPI program on this host and others.\n\n%s\n", kUsage);
   for (const OptionSpec& word : option_table()) {
     if (word.help.empty()) continue;
     const std::string names = "  " + names_of(word);
@@ -85,7 +86,7 @@ void print_help() {
   print_names("From scripts for other launchers, with the meaning that they have there:", OptionEffect::kApplies, true);
   print_names("From there, and so in any case:", OptionEffect::kAlreadyTrue, false);
   print_names("From there, without effect here (a note says so; -q leaves it out):", OptionEffect::kIgnored, false);
-  print_names("From there, for the version that spans hosts; refused:", OptionEffect::kHosts, false);
+  print_names("From there, refused, as programs may not run right without it:", OptionEffect::kMissing, false);
   std::printf("\n%s", kExamples);
 }
 

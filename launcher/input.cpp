@@ -2,74 +2,97 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace hr::launcher {
+namespace {
 
-Input::~Input() { close(); }
+// In the background a read of the terminal would stop us.
+bool is_background() { return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp(); }
 
-int Input::for_rank_0() {
+// Files cannot be waited for: they always have something to read.
+bool is_file() {
+  struct stat state{};
+  return ::fstat(STDIN_FILENO, &state) != 0 || S_ISREG(state.st_mode) || S_ISDIR(state.st_mode) ||
+         (S_ISCHR(state.st_mode) && ::isatty(STDIN_FILENO) != 1);
+}
+
+}  // namespace
+
+InputSource::~InputSource() { close(); }
+
+void InputSource::more() {
+  wanted_ = true;
+  watch();
+}
+
+void InputSource::resume() { watch(); }
+
+void InputSource::watch() {
+  if (!wanted_ || ended_ || watched_ || is_background()) return;
+  if (is_file()) return read();
+  watched_ = true;
+  loop_.watch(STDIN_FILENO, EPOLLIN, [this] {
+    loop_.forget(STDIN_FILENO);
+    watched_ = false;
+    if (!is_background()) read();
+  });
+}
+
+void InputSource::read() {
+  char piece[32768];
+  const ssize_t count = ::read(STDIN_FILENO, piece, sizeof piece);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return watch();
+  wanted_ = false;
+  ended_ = count <= 0;
+  take_(std::string_view(piece, static_cast<std::size_t>(ended_ ? 0 : count)));
+}
+
+void InputSource::close() {
+  if (std::exchange(watched_, false)) loop_.forget(STDIN_FILENO);
+  ended_ = true;
+}
+
+InputPipe::~InputPipe() { close(); }
+
+int InputPipe::for_rank_0() {
   int ends[2];
-  if (::isatty(STDIN_FILENO) != 1 || ::pipe2(ends, O_CLOEXEC) != 0) return STDIN_FILENO;
+  if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
   child_end_ = Descriptor(ends[0]);
   our_end_ = Descriptor(ends[1]);
   ::fcntl(our_end_.get(), F_SETFL, O_NONBLOCK);
   return child_end_.get();
 }
 
-void Input::started() {
-  child_end_.close();
-  watch_terminal();
-}
-
-void Input::resume() { watch_terminal(); }
-
-void Input::watch_terminal() {
-  // In the background a read would stop us.
-  if (!our_end_.is_open() || watched_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
-  watched_ = true;
-  loop_.watch(STDIN_FILENO, EPOLLIN, [this] { read_terminal(); });
-}
-
-void Input::read_terminal() {
-  if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) {  // moved to the background
-    loop_.forget(STDIN_FILENO);
-    watched_ = false;
-    return;
-  }
-  char chunk[4096];
-  const ssize_t count = ::read(STDIN_FILENO, chunk, sizeof chunk);
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (count <= 0) return close();  // end of file: rank 0 sees it too
-  pending_.append(chunk, static_cast<std::size_t>(count));
+void InputPipe::write(std::string_view piece) {
+  if (piece.empty()) return close();  // rank 0 sees the end, too
+  if (!our_end_.is_open()) return;
+  pending_ += piece;
   write_pending();
 }
 
-void Input::write_pending() {
+void InputPipe::write_pending() {
   while (!pending_.empty()) {
     const ssize_t count = ::write(our_end_.get(), pending_.data(), pending_.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
-      if (watched_) loop_.forget(STDIN_FILENO);
-      watched_ = false;
-      if (!writing_) loop_.watch(our_end_.get(), EPOLLOUT, [this] { write_pending(); });
-      writing_ = true;
+      if (!watched_) loop_.watch(our_end_.get(), EPOLLOUT, [this] { write_pending(); });
+      watched_ = true;
       return;
     }
-    if (count < 0) return close();
+    if (count < 0) return close();  // rank 0 reads no more
     pending_.erase(0, static_cast<std::size_t>(count));
   }
-  if (writing_) loop_.forget(our_end_.get());
-  writing_ = false;
-  watch_terminal();
+  if (std::exchange(watched_, false)) loop_.forget(our_end_.get());
+  taken_();
 }
 
-void Input::close() {
-  if (watched_) loop_.forget(STDIN_FILENO);
-  if (writing_) loop_.forget(our_end_.get());
-  watched_ = writing_ = false;
+void InputPipe::close() {
+  if (std::exchange(watched_, false)) loop_.forget(our_end_.get());
   our_end_.close();
 }
 

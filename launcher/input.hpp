@@ -1,42 +1,73 @@
 // Standard input of rank 0.
 //
-// A file or pipe is handed to rank 0 as it is, so that nothing is read that the program does not read itself. A
-// terminal is forwarded through a pipe: the ranks are in process groups of their own, and only ours may read the
-// terminal. Owner: Job. One thread.
+// Where rank 0 runs beside mpiexec, a file or pipe is handed to it as it is, so that nothing is read that the program
+// does not read itself. A terminal is forwarded through a pipe: the ranks are in process groups of their own, and only
+// ours may read the terminal. On another host it is forwarded in any case: InputSource reads it in mpiexec, InputPipe
+// writes it there. One piece is on its way at a time. One thread.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "descriptor.hpp"
 #include "event_loop.hpp"
 
 namespace hr::launcher {
 
-class Input {
+// Our standard input, read piece by piece.
+class InputSource {
  public:
-  explicit Input(EventLoop& loop) : loop_(loop) {}
-  ~Input();
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
+  // The piece; empty at the end.
+  using Take = std::function<void(std::string_view piece)>;
 
-  // The descriptor that rank 0 gets; close it with started() when the rank runs.
-  [[nodiscard]] int for_rank_0();
-  void started();
+  InputSource(EventLoop& loop, Take take) : loop_(loop), take_(std::move(take)) {}
+  ~InputSource();
+  InputSource(const InputSource&) = delete;
+  InputSource& operator=(const InputSource&) = delete;
+
+  // Reads the next piece when there is one.
+  void more();
   // After a stop (Ctrl-Z, fg) the terminal may be ours again.
   void resume();
+  void close();
 
  private:
-  void watch_terminal();
-  void read_terminal();
+  void watch();
+  void read();
+
+  EventLoop& loop_;
+  Take take_;
+  bool wanted_ = false;
+  bool watched_ = false;
+  bool ended_ = false;
+};
+
+// A pipe to rank 0.
+class InputPipe {
+ public:
+  // taken: the last piece is in the pipe.
+  InputPipe(EventLoop& loop, std::function<void()> taken) : loop_(loop), taken_(std::move(taken)) {}
+  ~InputPipe();
+  InputPipe(const InputPipe&) = delete;
+  InputPipe& operator=(const InputPipe&) = delete;
+
+  // The descriptor that rank 0 gets, -1 where there is none; close it with started() when the rank runs.
+  [[nodiscard]] int for_rank_0();
+  void started() { child_end_.close(); }
+  // Empty: nothing follows.
+  void write(std::string_view piece);
+
+ private:
   void write_pending();
   void close();
 
   EventLoop& loop_;
+  std::function<void()> taken_;
   Descriptor child_end_;
   Descriptor our_end_;
   std::string pending_;
   bool watched_ = false;
-  bool writing_ = false;
 };
 
 }  // namespace hr::launcher

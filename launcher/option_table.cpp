@@ -1,42 +1,51 @@
 #include "option_table.hpp"
 
-#include <sys/stat.h>
-
 #include <cstdio>
 
 #include "base/knobs.hpp"
-#include "hosts.hpp"
+#include "host_list.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
 namespace {
 
 Status ranks(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of ranks", &parsed.ranks);
+  return read_count(given, "the number of ranks", &parsed.program.ranks);
 }
 
 Status ranks_per_host(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of ranks on a host", &parsed.per_host);
+  return read_count(given, "the number of ranks on a host", &parsed.program.per_host);
 }
 
-// One host takes all ranks of a job that was meant for several; asking for several hosts is another matter.
-Status number_of_hosts(ParseState&, const ParsedOption& given) {
-  int hosts = 0;
-  HR_TRY(read_count(given, "the number of hosts", &hosts));
-  if (hosts == 1) return kOk;
-  return fail(Errc::kOther, "%s: this version of Headrace starts ranks on one host only", given.text().c_str());
+Status number_of_hosts(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of hosts", &parsed.options.most_hosts);
 }
 
 Status as_hosts(ParseState& parsed, const ParsedOption& given) {
-  return read_count(given, "the number of hosts", &parsed.options.hosts);
+  return read_count(given, "the number of hosts", &parsed.options.as_hosts);
 }
 
 Status host_list(ParseState& parsed, const ParsedOption& given) {
-  return read_host_list(given.word, given.value(), &parsed.slots);
+  return read_host_list(given.word, given.value(), &parsed.program.hosts);
 }
 
 Status host_file(ParseState& parsed, const ParsedOption& given) {
-  return read_host_file(given.word, given.value(), &parsed.slots);
+  return read_host_file(given.word, given.value(), &parsed.program.hosts);
+}
+
+Status not_here(ParseState& parsed, const ParsedOption&) {
+  parsed.options.not_here = true;
+  return kOk;
+}
+
+Status round_hosts(ParseState& parsed, const ParsedOption&) {
+  parsed.options.by_host = true;
+  return kOk;
+}
+
+Status launcher(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.launcher = given.value();
+  return kOk;
 }
 
 Status local_variable(ParseState& parsed, const ParsedOption& given) {
@@ -93,10 +102,6 @@ Status all_inherit_list(ParseState& parsed, const ParsedOption& given) {
 }
 
 Status directory(ParseState& parsed, const ParsedOption& given) {
-  struct stat state{};
-  if (::stat(given.value().c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) {
-    return fail(Errc::kOther, "%s: there is no such directory", given.text().c_str());
-  }
   parsed.program.directory = given.value();
   return kOk;
 }
@@ -126,7 +131,7 @@ Status apply_output(ParseState& parsed, const ParsedOption& given) {
 
 Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_binding(given, &parsed.options.placing); }
 Status map_by(ParseState& parsed, const ParsedOption& given) {
-  return read_mapping(given, &parsed.options.placing, &parsed.per_host);
+  return read_mapping(given, &parsed.options.placing, &parsed.program.per_host, &parsed.options.by_host);
 }
 
 Status bind_to_core(ParseState& parsed, const ParsedOption&) {
@@ -194,18 +199,22 @@ using enum Arity;
 constexpr auto kApplies = OptionEffect::kApplies;
 constexpr auto kAlreadyTrue = OptionEffect::kAlreadyTrue;
 constexpr auto kIgnored = OptionEffect::kIgnored;
-constexpr auto kHosts = OptionEffect::kHosts;
+constexpr auto kMissing = OptionEffect::kMissing;
 
 constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
-    {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default 1, or what the next four say)"},
+    {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default: what the next four say, else 1)"},
     {"ppn N npernode perhost ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
-     "Ranks on a host; here that is the number of ranks, where -n does not say it"},
+     "Ranks on a host, before the next host's turn; without -n so many on each"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
-     "This machine (localhost, its name, an address); N ranks, where -n does not say it"},
+     "Where ranks run, and how many in turn (default 1); other hosts are reached by ssh. Without it: the hosts of the "
+     "Slurm or PBS job, else this one"},
     {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
      "A file of such names, one a line (\"NAME slots=N\" as well)"},
-    {"nodes", kOne, kApplies, number_of_hosts, "1", "Number of hosts"},
+    {"nodes", kOne, kApplies, number_of_hosts, "N", "Only the first N of these hosts"},
+    {"launcher launcher-exec bootstrap bootstrap-exec plm-rsh-agent", kOne, kApplies, launcher, "COMMAND",
+     "How other hosts are reached: ssh, srun, or a command with its options (also HEADRACE_LAUNCHER)"},
+    {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
     {"as-hosts", kOne, kApplies, as_hosts, "N",
      "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
      "the "
@@ -233,7 +242,8 @@ constexpr OptionSpec kOptions[] = {
      "each rank, nothing when ranks outnumber cores"},
     {"map-by", kOne, kApplies, map_by, "PLACE",
      "core, hwthread, numa, socket: ranks go round robin over these, and are bound to them unless --bind-to says "
-     "otherwise; ppr:N:PLACE: N ranks follow one another; slot, node: as they come (default)"},
+     "otherwise; ppr:N:PLACE: N ranks follow one another; slot: as they come (default); node: one on each host in "
+     "turn"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
     {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,
      "", "Say on standard error where each rank is bound"},
@@ -260,22 +270,21 @@ constexpr OptionSpec kOptions[] = {
     // Scripts for other launchers: so anyway.
     {"oversubscribe allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr,
      "", ""},
-    {"bynode by-node byslot by-slot bycore by-core", kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"bynode by-node", kNoValue, kApplies, round_hosts, "", ""},
+    {"byslot by-slot bycore by-core", kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi personality", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
-    // No meaning on one machine, or to this library.
+    // No meaning to this library.
     {"rank-by membind cpu-bind cpus-per-task cpus-per-rank", kOne, kIgnored, nullptr, "WHAT", ""},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
-    {"launcher bootstrap launcher-exec bootstrap-exec rmk iface topolib demux nameserver", kOne, kIgnored, nullptr,
-     "NAME", ""},
+    {"rmk iface topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},
     {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Several hosts.
-    {"nolocal skip-launch-node", kNoValue, kHosts, nullptr, "", ""},
-    {"launch-agent plm-rsh-agent preload-files", kOne, kHosts, nullptr, "WHAT", ""},
-    {"preload-binary", kNoValue, kHosts, nullptr, "", ""},
+    // Files and daemons that others bring to the hosts.
+    {"launch-agent preload-files", kOne, kMissing, nullptr, "WHAT", ""},
+    {"preload-binary", kNoValue, kMissing, nullptr, "", ""},
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace hr::launcher {
 enum class OptionEffect {
   kApplies,      // does what the help says
   kAlreadyTrue,  // what it asks for is so anyway: taken in silence
-  kIgnored,      // means nothing on one machine, or to this library: taken with a note
-  kHosts,        // needs the version that spans hosts: an error
+  kIgnored,      // means nothing to this library: taken with a note
+  kMissing,      // what it asks for is not there, and the program may not run right without it: an error
 };
 
 enum class Arity {
@@ -36,9 +36,6 @@ struct ParseState {
   std::vector<Variable> variables_of_all;
   std::string config_file;
   std::vector<std::string> without_effect;  // as written, with their values
-  int ranks = 0;                            // 0: not said
-  int per_host = 0;                         // the same
-  int slots = 0;                            // the same
   bool help = false;
   bool version = false;
   bool settings = false;

@@ -77,9 +77,8 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
     if (word == nullptr) return fail(Errc::kOther, "unknown option %s", words[*at].c_str());
     ParsedOption given;
     HR_TRY(take_values(*word, words, at, has_attached ? &attached : nullptr, &given));
-    if (word->effect == OptionEffect::kHosts) {
-      return fail(Errc::kOther, "%s is for jobs on several hosts; this version of Headrace starts ranks on one",
-                  given.text().c_str());
+    if (word->effect == OptionEffect::kMissing) {
+      return fail(Errc::kOther, "%s: mpiexec brings no files to hosts; they must be there", given.text().c_str());
     }
     if (word->effect == OptionEffect::kIgnored) parsed.without_effect.push_back(given.text());
     if (word->apply != nullptr) HR_TRY(word->apply(parsed, given));
@@ -135,10 +134,6 @@ Status read_part(CommandLine& line, std::size_t part) {
   if (at == words.size()) return fail(Errc::kOther, "a program to run is missing");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-  for (const int ranks : {parsed.ranks, parsed.per_host, parsed.slots, 1}) {
-    program.ranks = ranks;
-    if (ranks > 0) break;
-  }
   line.options.programs.push_back(std::move(program));
   return kOk;
 }
@@ -153,9 +148,10 @@ Status read_timeout_variable(Options& options) {
   return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
 }
 
-// A program's own words win over those for all.
+// A program's own words win over those for all. A list of hosts holds from its program on.
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
+    if (line.options.hosts.empty()) line.options.hosts = program.hosts;
     if (!program.inherited.said) program.inherited = line.inherited_by_all;
     program.environment.insert(program.environment.begin(), line.variables_of_all.begin(), line.variables_of_all.end());
   }
@@ -167,9 +163,6 @@ Status read_all(CommandLine& line) {
     if (line.answered) return kOk;
   }
   HR_TRY(read_timeout_variable(line.options));
-  if (line.options.ranks() > kMostRanks) {
-    return fail(Errc::kOther, "%d ranks; one job takes up to %d", line.options.ranks(), kMostRanks);
-  }
   share(line);
   return kOk;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_list.hpp"
 #include "topo/cores.hpp"
 
 namespace hr::launcher {
@@ -21,7 +22,9 @@ struct Inherited {
 
 // One part of the command line between ':' signs.
 struct Program {
-  int ranks = 1;
+  int ranks = 0;                       // 0: not said
+  int per_host = 0;                    // the same
+  std::vector<HostSlots> hosts;        // empty: those of the job
   std::vector<std::string> arguments;  // the first is the program as written
   std::vector<Variable> environment;   // on top of what is inherited
   Inherited inherited;
@@ -32,7 +35,12 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Placing placing;
-  int hosts = 0;  // as if the ranks were on so many; 0: what the knob as_hosts says
+  int as_hosts = 0;              // as if the ranks were on so many; 0: what the knob as_hosts says
+  std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
+  int most_hosts = 0;            // of those; 0: all
+  bool by_host = false;          // ranks go round the hosts, one on each
+  bool not_here = false;         // none on this host
+  std::string launcher;          // empty: what the knob launcher says
   bool report_bindings = false;
   double timeout_seconds = 0;  // 0: none
   std::string timeout_origin;  // "--timeout" or the variable that says so
@@ -40,12 +48,6 @@ struct Options {
   bool quiet = false;          // no notes
   std::string output_directory;
   bool output_in_files_only = false;
-
-  [[nodiscard]] int ranks() const noexcept {
-    int sum = 0;
-    for (const Program& program : programs) sum += program.ranks;
-    return sum;
-  }
 };
 
 // nullopt when there is nothing to run (help, version, an error, all already printed): exit with *exit_code.

@@ -83,13 +83,8 @@ void Sink::flush() {
   }
 }
 
-Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label, OutputFile file, bool to_sink)
-    : loop_(loop),
-      pipe_(std::move(pipe)),
-      sink_(sink),
-      label_(std::move(label)),
-      file_(std::move(file)),
-      to_sink_(to_sink) {
+Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, OutputTarget& target)
+    : loop_(loop), pipe_(std::move(pipe)), target_(target) {
   ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // the read end is ours alone
   resume();
 }
@@ -98,7 +93,7 @@ Forwarder::~Forwarder() { close(); }
 
 void Forwarder::resume() {
   if (watched_ || done()) return;
-  if (sink_.broken()) return close();
+  if (target_.broken()) return close();
   watched_ = true;
   loop_.watch(pipe_.get(), EPOLLIN, [this] { read_some(); });
 }
@@ -124,10 +119,10 @@ void Forwarder::read_some() {
     return close();
   }
   take(std::string_view(chunk, static_cast<std::size_t>(count)));
-  if (sink_.broken()) return close();
-  if (sink_.full()) {
+  if (target_.broken()) return close();
+  if (target_.full()) {
     pause();
-    sink_.when_room([this] { resume(); });
+    target_.when_room([this] { resume(); });
   }
 }
 
@@ -148,19 +143,17 @@ void Forwarder::finish() {
 }
 
 void Forwarder::take(std::string_view text) {
-  file_.write(text);
-  if (!to_sink_) return;
   const auto end = text.rfind('\n');
   if (end != std::string_view::npos) {
     rest_ += text.substr(0, end + 1);
-    emit(rest_);
+    target_.take(rest_);
     rest_ = text.substr(end + 1);
   } else {
     rest_ += text;
   }
   if (rest_.size() > kLongestLine) return emit_rest();
   // A prompt has no newline: on a terminal it is shown after a moment.
-  if (!rest_.empty() && sink_.is_terminal() && !timer_set_) {
+  if (!rest_.empty() && target_.wants_prompts() && !timer_set_) {
     timer_set_ = true;
     timer_ = loop_.after(kPromptDelay, [this] {
       timer_set_ = false;
@@ -170,23 +163,8 @@ void Forwarder::take(std::string_view text) {
 }
 
 void Forwarder::emit_rest() {
-  emit(rest_);
+  if (!rest_.empty()) target_.take(rest_);
   rest_.clear();
-}
-
-void Forwarder::emit(std::string_view lines) {
-  if (label_.empty()) return sink_.write(this, lines);
-  std::string labelled;
-  bool at_start = !sink_.is_mid_line(this);
-  while (!lines.empty()) {
-    const auto end = lines.find('\n');
-    const std::string_view line = lines.substr(0, end == std::string_view::npos ? end : end + 1);
-    if (at_start) labelled += label_;
-    labelled += line;
-    at_start = true;
-    lines.remove_prefix(line.size());
-  }
-  sink_.write(this, labelled);
 }
 
 }  // namespace hr::launcher

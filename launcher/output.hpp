@@ -1,7 +1,7 @@
 // Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
 //
-// A Sink is one of mpiexec's outputs, a Forwarder one pipe of one rank. Owner of both: Output, owned by Job. One
-// thread.
+// A Forwarder is one pipe of one rank. An OutputTarget is where its text goes: RankOutput (rank_output.hpp) in mpiexec,
+// a message to it in an agent. A Sink is one of mpiexec's outputs. One thread.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,6 @@
 
 #include "descriptor.hpp"
 #include "event_loop.hpp"
-#include "output_file.hpp"
 
 namespace hr::launcher {
 
@@ -52,11 +51,24 @@ class Sink {
   std::list<std::function<void()>> waiting_;
 };
 
+// Where the text of one stream of one rank goes.
+class OutputTarget {
+ public:
+  virtual ~OutputTarget() = default;
+  // Whole lines, or the beginning or end of one that is very long, or that nothing followed.
+  virtual void take(std::string_view text) = 0;
+  [[nodiscard]] virtual bool full() const = 0;
+  // Nobody wants more.
+  [[nodiscard]] virtual bool broken() const = 0;
+  // A person reads: the beginning of a line is shown after a moment.
+  [[nodiscard]] virtual bool wants_prompts() const = 0;
+  // Called once, when a full target has room again or broke.
+  virtual void when_room(std::function<void()> resume) = 0;
+};
+
 class Forwarder {
  public:
-  // label: what each line begins with, or empty. file: gets the text as well, without labels; the sink gets it where
-  // to_sink says so.
-  Forwarder(EventLoop& loop, Descriptor pipe, Sink& sink, std::string label, OutputFile file, bool to_sink);
+  Forwarder(EventLoop& loop, Descriptor pipe, OutputTarget& target);
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -72,16 +84,12 @@ class Forwarder {
   void pause();
   void read_some();
   void take(std::string_view text);
-  void emit(std::string_view lines);
   void emit_rest();
   void close();
 
   EventLoop& loop_;
   Descriptor pipe_;
-  Sink& sink_;
-  std::string label_;
-  OutputFile file_;
-  bool to_sink_;
+  OutputTarget& target_;
   std::string rest_;  // the beginning of a line
   bool watched_ = false;
   bool timer_set_ = false;

@@ -4,27 +4,29 @@
 
 namespace hr::launcher {
 
-PmiServer::PmiServer(std::string space, std::vector<int> appnums, const HostSplit& hosts, Callbacks callbacks)
+PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
+                     int machine_ranks, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
-      callbacks_(std::move(callbacks)),
-      ranks_(appnums_.size()),
-      several_hosts_(hosts.hosts() > 1) {
-  values_["PMI_process_mapping"] = hosts.mapping();
+      machine_ranks_(machine_ranks),
+      callbacks_(std::move(callbacks)) {
+  for (const int rank : ranks) ranks_[rank] = {};
+  values_["PMI_process_mapping"] = {map.mapping(), -1};
 }
 
 void PmiServer::handle_line(int rank, std::string_view line) {
   const boot::WireMessage message(line);
   const std::string_view command = message.command();
-  RankState& own = ranks_[static_cast<std::size_t>(rank)];
-  const std::string size = std::to_string(ranks_.size());
+  RankState& own = ranks_.at(rank);
+  const std::string size = std::to_string(appnums_.size());
 
   if (command == "init") {
     own.initialised = true;
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Ours only (boot/pmi1.cpp): how many share the cores, where the mapping does not say it.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
-                              (spoken ? "0" : "-1") + (several_hosts_ ? " machine_ranks=" + size : ""));
+                              (spoken ? "0" : "-1") +
+                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {
@@ -36,7 +38,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "put") {
     put(rank, message.field("key"), message.field("value"));
   } else if (command == "get") {
-    get(rank, message.field("key"), message.field("wait") == "1");
+    const std::string_view view = message.field("seen");
+    if (view.empty()) return get(rank, message.field("key"), message.field("wait") == "1");
+    look(rank, view);
   } else if (command == "barrier_in") {
     enter_barrier(rank);
   } else if (command == "finalize") {
@@ -61,34 +65,90 @@ void PmiServer::answer_crash(int rank, bool shown) {
 }
 
 void PmiServer::put(int rank, std::string_view key, std::string_view value) {
-  const bool fresh = !key.empty() && values_.emplace(key, value).second;
+  const bool fresh = !key.empty() && values_.emplace(key, Value{std::string(value), rank}).second;
   callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
+  if (!fresh) return;
+  unfenced_.emplace_back(key, value);
+  answer_waiting(key);
+  const auto wanted = wanted_.find(key);
+  if (wanted == wanted_.end()) return;
+  wanted_.erase(wanted);
+  callbacks_.answer(put_with(key));
+}
+
+void PmiServer::answer_waiting(std::string_view key) {
   const auto asked = asked_for_.find(key);
   if (asked == asked_for_.end()) return;
-  for (const int each : std::exchange(asked->second, {})) get(each, key, false);
+  const std::vector<int> waiting = std::move(asked->second);
   asked_for_.erase(asked);
+  for (const int each : waiting) get(each, key, false);
+}
+
+std::vector<KeyValue> PmiServer::put_with(std::string_view key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end()) return {};
+  std::vector<KeyValue> pairs;
+  // The key comes last: who waits for it may then ask for the others at once.
+  for (const auto& [other, value] : values_) {
+    if (found->second.rank >= 0 && value.rank == found->second.rank && other != key)
+      pairs.emplace_back(other, value.text);
+  }
+  pairs.emplace_back(found->first, found->second.text);
+  return pairs;
+}
+
+void PmiServer::want(const std::string& key) {
+  if (knows(key)) return callbacks_.answer(put_with(key));
+  wanted_.insert(key);
+}
+
+void PmiServer::publish(const std::vector<KeyValue>& values) {
+  for (const auto& [key, value] : values) {
+    values_.emplace(key, Value{value, -1});
+  }
+  for (const auto& [key, value] : values) answer_waiting(key);
 }
 
 void PmiServer::get(int rank, std::string_view key, bool wait) {
   const auto found = values_.find(key);
   if (found == values_.end() && wait) {
     // Ours only (boot/pmi1.cpp): the rank waits until somebody puts it.
-    asked_for_[std::string(key)].push_back(rank);
+    std::vector<int>& waiting = asked_for_[std::string(key)];
+    waiting.push_back(rank);
+    if (waiting.size() == 1) callbacks_.ask(std::string(key));
     return;
   }
   callbacks_.send(rank, found == values_.end() ? "cmd=get_result rc=-1 msg=key_not_found value=unknown"
-                                               : "cmd=get_result rc=0 msg=success value=" + found->second);
+                                               : "cmd=get_result rc=0 msg=success value=" + found->second.text);
+}
+
+// Ours only (boot/pmi1.cpp): the answer goes to all when all of the job have looked.
+void PmiServer::look(int rank, std::string_view view) {
+  views_[rank] = view;
+  if (views_.size() < ranks_.size()) return;
+  std::map<std::string, std::string> ranks_with;
+  for (const auto& [each, seen] : views_) ranks_with[seen] += std::to_string(each) + " ";
+  callbacks_.views({ranks_with.begin(), ranks_with.end()});
+}
+
+void PmiServer::tell_hosts(std::string_view hosts) {
+  for (const auto& [rank, view] : std::exchange(views_, {})) {
+    callbacks_.send(rank, "cmd=get_result rc=0 msg=success value=" + std::string(hosts));
+  }
 }
 
 void PmiServer::enter_barrier(int rank) {
-  RankState& own = ranks_[static_cast<std::size_t>(rank)];
+  RankState& own = ranks_.at(rank);
   if (own.in_barrier) return;
   own.in_barrier = true;
   if (++waiting_ < ranks_.size()) return;
+  callbacks_.fence(std::exchange(unfenced_, {}));
+}
+
+void PmiServer::leave_fence() {
   waiting_ = 0;
-  for (RankState& each : ranks_) each.in_barrier = false;
-  for (std::size_t each = 0; each < ranks_.size(); ++each) {
-    callbacks_.send(static_cast<int>(each), "cmd=barrier_out rc=0");
+  for (auto& [rank, each] : ranks_) {
+    if (std::exchange(each.in_barrier, false)) callbacks_.send(rank, "cmd=barrier_out rc=0");
   }
 }
 

@@ -1,17 +1,20 @@
-// PmiServer: the launcher's side of PMI-1 for all ranks of one job.
+// PmiServer: the launcher's side of PMI-1 for the ranks of one host.
 //
-// It keeps the key-value space, the barrier, and what each rank has said about itself; it does no input or output of
-// its own: lines go in through handle_line(), answers go out through the callback. Owner: Job. One thread.
+// It keeps this host's copy of the key-value space, the barrier of these ranks, and what each has said about itself. It
+// does no input or output of its own: lines go in through handle_line(), answers and what other hosts must know go out
+// through the callbacks. Owner: HostRanks. One thread.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "boot/pmi1_wire.hpp"
-#include "host_split.hpp"
+#include "packing.hpp"
+#include "rank_map.hpp"
 
 namespace hr::launcher {
 
@@ -21,21 +24,41 @@ class PmiServer {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
     std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
+    // All ranks here are in the barrier; leave_fence() lets them go on. What they have put since the last one.
+    std::function<void(std::vector<KeyValue> values)> fence;
+    // All ranks here have said what they see of their host (boot/host_view.hpp): pairs of a view and the ranks that
+    // have it, one after the other. tell_hosts() lets them go on.
+    std::function<void(std::vector<KeyValue> views)> views;
+    std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(std::vector<KeyValue> values)> answer;  // what somebody elsewhere waits for: see want()
   };
 
-  // appnums: which program each rank belongs to; one entry a rank. hosts: where the ranks are said to be.
-  PmiServer(std::string space, std::vector<int> appnums, const HostSplit& hosts, Callbacks callbacks);
+  // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
+  // how many share the cores, where the map does not say it; else 0.
+  PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
+            int machine_ranks, Callbacks callbacks);
 
-  // One line without its newline. What is not understood is answered with an error.
+  // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
 
   // shown: the rank need not show its stack itself.
   void answer_crash(int rank, bool shown);
 
+  // From other hosts: values that ranks there have put; ranks here that waited for one go on.
+  void publish(const std::vector<KeyValue>& values);
+  void leave_fence();
+  void tell_hosts(std::string_view hosts);
+  // Somebody elsewhere waits for the key: callbacks.answer as soon as a rank here has put it, with all else that this
+  // rank has put.
+  void want(const std::string& key);
+  [[nodiscard]] bool knows(std::string_view key) const { return values_.find(key) != values_.end(); }
+  // The key and what else its rank has put; empty where it is not known here.
+  [[nodiscard]] std::vector<KeyValue> put_with(std::string_view key) const;
+
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
   // True when some rank waits for others, in a barrier or for a value.
-  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !asked_for_.empty(); }
+  [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !views_.empty() || !asked_for_.empty(); }
 
  private:
   struct RankState {
@@ -43,20 +66,29 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
   };
+  struct Value {
+    std::string text;
+    int rank;  // of this host, which has put it; -1: it came from another
+  };
 
-  const RankState& state(int rank) const noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+  const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
   void enter_barrier(int rank);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
+  void look(int rank, std::string_view view);
+  void answer_waiting(std::string_view key);
 
   std::string space_;
   std::vector<int> appnums_;
+  int machine_ranks_;
   Callbacks callbacks_;
-  std::vector<RankState> ranks_;
-  bool several_hosts_;
-  std::map<std::string, std::string, std::less<>> values_;
+  std::map<int, RankState> ranks_;
+  std::map<std::string, Value, std::less<>> values_;
+  std::vector<KeyValue> unfenced_;                                  // put here since the last fence
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
+  std::set<std::string, std::less<>> wanted_;                       // keys that others wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
+  std::map<int, std::string> views_;                                // of ranks that wait to hear where all are
 };
 
 }  // namespace hr::launcher

@@ -9,17 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <map>
 #include <string_view>
 
 #include "base/knobs.hpp"
-#include "library_path.hpp"
-
-extern char** environ;
 
 namespace hr::launcher {
 namespace {
@@ -55,13 +50,6 @@ rlimit inherited_limit{};
   __builtin_unreachable();
 }
 
-bool from_outer_launcher(std::string_view variable) {
-  for (const char* prefix : {"PMI_", "PMIX_", "PMIx_", "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "HYDI_", "HYDRA_"}) {
-    if (variable.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
 // 0 when it can be executed, else why not.
 int check_executable(const std::string& path) {
   struct stat state{};
@@ -91,7 +79,8 @@ int check_executable(const std::string& path) {
   return pid;
 }
 
-int find_executable(const std::string& name, const std::string& directory, std::string* path) {
+int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
+                    std::string* path) {
   // A relative name is relative to where the program starts.
   const auto in_directory = [&](const std::string& file) {
     return directory.empty() || file[0] == '/' ? file : directory + "/" + file;
@@ -100,8 +89,7 @@ int find_executable(const std::string& name, const std::string& directory, std::
   if (name.empty()) return ENOENT;
   if (name.find('/') != std::string::npos) return check_executable(in_directory(name));
   int reason = ENOENT;
-  const char* variable = hr::environment("PATH");
-  std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  std::string_view rest = search_path;
   while (!rest.empty()) {
     const auto end = rest.find(':');
     const std::string_view folder = rest.substr(0, end);
@@ -120,28 +108,9 @@ int find_executable(const std::string& name, const std::string& directory, std::
   return 0;
 }
 
-std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables,
-                                          const std::string& library_folder) {
-  const auto is_inherited = [&inherited](std::string_view name) {
-    return inherited.all || std::find(inherited.names.begin(), inherited.names.end(), name) != inherited.names.end();
-  };
-  std::map<std::string, std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals == std::string_view::npos || from_outer_launcher(text)) continue;
-    if (!is_inherited(text.substr(0, equals))) continue;
-    merged.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  for (const auto& [name, value] : variables) merged.insert_or_assign(name, value);
-  if (!library_folder.empty()) {
-    std::string& path = merged["LD_LIBRARY_PATH"];
-    path = with_folder(path, library_folder);
-  }
-  std::vector<std::string> strings;
-  strings.reserve(merged.size());
-  for (const auto& [name, value] : merged) strings.push_back(name + "=" + value);
-  return strings;
+std::string own_search_path() {
+  const char* variable = hr::environment("PATH");
+  return variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
 }
 
 std::vector<char*> as_pointers(const std::vector<std::string>& strings) {

@@ -4,9 +4,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "options.hpp"
+#include "topo/cores.hpp"
 
 namespace hr::launcher {
 
@@ -27,14 +28,13 @@ struct ChildPlan {
 // the step that failed. The caller has all signals of interest blocked; the child starts with none blocked.
 pid_t start_process(const ChildPlan& plan, int* error);
 
-// The file that a program's name stands for: as it is when it has a slash, else the first executable in PATH, else one
-// in the directory. Returns 0, or the errno that says why it cannot be executed.
-int find_executable(const std::string& name, const std::string& directory, std::string* path);
+// The file that a program's name stands for: as it is when it has a slash, else the first executable in the search path
+// (PATH), else one in the directory. Returns 0, or the errno that says why it cannot be executed.
+int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
+                    std::string* path);
 
-// What a program inherits of mpiexec's environment, without what an outer launcher left there, plus the variables, plus
-// the library's folder at the end of LD_LIBRARY_PATH (empty: none); "NAME=VALUE" each.
-std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables,
-                                          const std::string& library_folder);
+// PATH of this process, or what stands for it.
+std::string own_search_path();
 
 // The null-terminated array that exec takes; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);

@@ -1,4 +1,4 @@
-// One rank of the job, as mpiexec sees it. Plain state, owned by Job.
+// One rank of this host. Plain state, owned by HostRanks.
 #pragma once
 
 #include <sys/types.h>

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "descriptor.hpp"
+#include "host_environment.hpp"
 #include "process.hpp"
 
 namespace hr::launcher {
@@ -34,11 +35,11 @@ std::string read_all(int descriptor, Clock::time_point deadline) {
 std::string output_of(const std::vector<std::string>& command, Clock::time_point deadline) {
   std::string path;
   int ends[2];
-  if (find_executable(command[0], "", &path) != 0 || ::pipe2(ends, O_CLOEXEC) != 0) return {};
+  if (find_executable(command[0], "", own_search_path(), &path) != 0 || ::pipe2(ends, O_CLOEXEC) != 0) return {};
   Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto environment = make_environment({}, {{"DEBUGINFOD_URLS", ""}}, "");
+  const auto environment = make_environment({}, {{"DEBUGINFOD_URLS", ""}});
   ChildPlan plan;
   plan.path = path.c_str();
   const auto arguments = as_pointers(command);

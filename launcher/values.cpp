@@ -109,7 +109,7 @@ Status read_binding(const ParsedOption& given, topo::Placing* placing) {
   return fail(Errc::kOther, "%s: ranks are bound to core, hwthread, numa, socket, none, or auto", given.text().c_str());
 }
 
-Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host) {
+Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host, bool* by_host) {
   std::vector<std::string> words = split(given.value(), ':');
   int each = 1;
   const bool grouped = words.size() >= 3 && words[0] == "ppr";
@@ -131,6 +131,7 @@ Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_
   placing->in_order = !placing->is_round_robin;
   placing->each = each;
   if (grouped && found->name == "node") *per_host = each;
+  *by_host = !grouped && found->name == "node";
   return kOk;
 }
 

@@ -29,8 +29,8 @@ Status read_seconds(const std::string& where, const std::string& text, double* s
 
 Status read_binding(const ParsedOption& given, topo::Placing* placing);
 
-// --map-by. *per_host: what ppr:N:node says.
-Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host);
+// --map-by. *per_host: what ppr:N:node says. *by_host: whether ranks go round the hosts.
+Status read_mapping(const ParsedOption& given, topo::Placing* placing, int* per_host, bool* by_host);
 
 // "DIR", "DIR:nocopy".
 Status read_output_directory(const ParsedOption& given, std::string text, Options* options);

@@ -67,8 +67,7 @@ def declarations(tables: Tables) -> str:
 
 
 def unsupported_body(prototype: str, function: Function) -> str:
-    return (f"{prototype} {{\n  static bool told = false;\n"
-            f'  return missing("{function.name}", told);\n}}\n')
+    return f'{prototype} {{ return missing("{function.name}"); }}\n'
 
 
 def unsupported(tables: Tables) -> str:

@@ -27,6 +27,8 @@ bool in_launchers(const char* kind, const char* machines) {
   return !own.empty() && own == (parents.empty() ? std::string(machines) : parents);
 }
 
+bool names_needed = false;
+
 // The processes that were started with this one may open what it has open: they see it under its number, and have the
 // rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
 bool opens_for_siblings() {
@@ -76,13 +78,15 @@ Status SharedFile::create(const std::string& path, std::size_t bytes, std::size_
 
 Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved) {
   const std::string directory = path.substr(0, path.rfind('/') + 1);
-  if (opens_for_siblings()) file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (!names_needed && opens_for_siblings()) file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file_ < 0) return create(path, bytes, reserved);
   path_ = path;
   bytes_ = bytes;
   hidden_ = true;
   return fill(reserved);
 }
+
+void SharedFile::need_names(bool need) noexcept { names_needed = need; }
 
 Status SharedFile::fill(std::size_t reserved) {
   Status status = kOk;

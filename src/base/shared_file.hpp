@@ -29,6 +29,9 @@ class SharedFile {
   // to the name that leads to its descriptor, for as long as it holds it. With a name where the directory's file system
   // cannot do without, or where others might not be let in that way.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
+  // Whether hidden files cannot be had, as the processes that are to share do not see each other under their numbers.
+  // Holds for files made from now on.
+  static void need_names(bool need) noexcept;
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
   // What others attach() to; of a hidden file also name_of() its maker and its descriptor().

@@ -25,6 +25,8 @@
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \
   X(coll_through_pinned, kCounter,                                                                                     \
     "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \
+  X(single_copies, kCounter,                                                                                           \
+    "Long messages received by copies straight from the sender's memory or into the receiver's.")                      \
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
   X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")

@@ -2,25 +2,30 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <utility>
+#include <cstring>
 
 namespace hr {
 namespace {
-thread_local std::string detail;
-}
+// Plain bytes: exit handlers (a program's last session ended long ago) run after destructors of thread_local objects.
+constinit thread_local char detail[1024] = {};
+}  // namespace
 
 Status fail(Errc error_class, const char* format, ...) {
-  char text[1024];
+  char text[sizeof detail];  // what is said may quote what was said before
   std::va_list args;
   va_start(args, format);
   std::vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  detail = text;
+  std::memcpy(detail, text, sizeof text);
   return error_class;
 }
 
-std::string take_detail() { return std::exchange(detail, std::string()); }
+std::string take_detail() {
+  std::string text = detail;
+  detail[0] = '\0';
+  return text;
+}
 
-void set_detail(std::string text) { detail = std::move(text); }
+void set_detail(std::string text) { std::snprintf(detail, sizeof detail, "%s", text.c_str()); }
 
 }  // namespace hr

@@ -5,6 +5,7 @@
 //   a code that the program added: below 0x10000 as well; it belongs to a class
 //   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
 //   MPI_Error_string tells function, argument and value. An old slot is used again; its class stays right for ever.
+// Owner: process-wide, for as long as the process lives: programs may add before MPI_Init and ask after MPI_Finalize.
 // Threads: library lock.
 #pragma once
 

@@ -3,11 +3,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/shared_file.hpp"
+#include "boot/host_view.hpp"
 #include "boot/job_exchange.hpp"
 #include "boot/provider.hpp"
 #include "boot/state.hpp"
@@ -17,7 +20,7 @@ namespace {
 
 std::unique_ptr<State> state;
 
-// What two processes on one host have in common and two hosts have not.
+// What two processes on one host have in common and two hosts seldom have.
 std::string host_id() {
   utsname names{};
   ::uname(&names);
@@ -66,19 +69,26 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   state = std::make_unique<State>();
   state->provider = std::move(provider);
   Identity& self = state->identity;
-  std::vector<int> hosts;
-  HR_TRY(state->provider->connect(&self, &hosts));
+  Hosts hosts;
+  HR_TRY(state->provider->connect(&self, &hosts.of_rank));
   log::set_identity(self.rank, self.size);
   if (self.rank == 0) state->settings = read_settings(settings);
-  HR_TRY(exchange_job(*state->provider, host_id(), &self, &hosts, &state->settings));
+  const bool looks = self.size > 1 && hosts.of_rank.empty();
+  HostView view = looks ? HostView(knobs().shm_dir, self.job_id, host_id()) : HostView();
+  const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
+  if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
+  // Everybody has looked, or nobody will be helped by it any more.
+  if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
+  HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
-  state->processes = Processes(self.job_id, self.rank, hosts);
   const int host = state->processes.host_of(self.rank);
+  const bool mixed = std::find(hosts.mixed.begin(), hosts.mixed.end(), host) != hosts.mixed.end();
+  SharedFile::need_names(mixed);
   const std::size_t here = state->processes.of_this_host().size();
   if (self.processes_here == 0) self.processes_here = static_cast<int>(here);
-  state->node_store = NodeStore(host, state->processes.first_on_host(), here == 1);
-  log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s", name, self.rank, self.size, host,
-             self.job_id.c_str());
+  state->node_store = NodeStore(host, self.rank, state->processes.of_this_host().front(), here == 1);
+  log::write(log::Level::kDecision, "boot: %s, rank %d of %d on node %d, job %s%s", name, self.rank, self.size, host,
+             self.job_id.c_str(), mixed ? "; processes of this node are in several pid or user namespaces" : "");
   return kOk;
 }
 
@@ -108,7 +118,7 @@ const std::string& setting(std::string_view name) noexcept {
 
 Status put(std::string_view key, std::string_view value) { return state->provider->put(key, value); }
 
-Status get(std::string_view key, std::string* value) { return state->provider->get(key, value); }
+Status get(int owner, std::string_view key, std::string* value) { return state->provider->get(owner, key, value); }
 
 Status fence() {
   HR_TRY(state->node_store.publish(*state->provider));

@@ -4,7 +4,7 @@
 // exchange (fence()), and each opens what it needs of the others'. What the job must agree on (its knobs and settings)
 // is there before anything is described.
 //
-// A provider (pmi1.cpp, singleton.cpp; later pmi2, pmix) is one file with one registration record; the first
+// A provider (pmi1.cpp, pmix.cpp, singleton.cpp) is one file with one registration record; the first
 // whose detect() answers yes is used. Owner: one State a process (state.hpp), from init() to finalize(), and a new one
 // with the next init(). Before and after, identity() and processes() are those of a process alone. Threads: library
 // lock.
@@ -47,9 +47,9 @@ Status init(std::span<const Setting> settings = {});
 [[nodiscard]] const std::string& setting(std::string_view name) noexcept;
 
 // Key-value exchange (keys and values: printable, no '=' ';' or white space; up to 1,000 characters).
-// put() is visible to everyone after both have returned from fence().
+// put() is visible to everyone after both have returned from fence(). `owner`: the rank that put it.
 Status put(std::string_view key, std::string_view value);
-Status get(std::string_view key, std::string* value);
+Status get(int owner, std::string_view key, std::string* value);
 // Collective over the job; blocks.
 Status fence();
 // The same in two steps, for who must go on making progress meanwhile. No other call of these until it is done.

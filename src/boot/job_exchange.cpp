@@ -3,10 +3,8 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <map>
 #include <string>
-
-#include "boot/process_mapping.hpp"
+#include <vector>
 
 namespace hr::boot {
 namespace {
@@ -16,7 +14,7 @@ constexpr const char* kJob = "headrace-job";
 constexpr const char* kName = "job name";
 constexpr const char* kHosts = "job hosts";
 
-std::string host_key(int rank) { return "headrace-host-" + std::to_string(rank); }
+std::string view_key(int rank) { return "headrace-view-" + std::to_string(rank); }
 
 // Launchers of others name the job as they like ("kvs_0", "12.0"): this makes it unique on the host.
 std::string unique_name() {
@@ -27,31 +25,36 @@ std::string unique_name() {
   return std::to_string(::getpid()) + "_" + std::to_string(stamp);
 }
 
-// Numbers follow from the order of first appearance.
-Status read_hosts(Provider& provider, int size, std::vector<int>* hosts) {
-  std::map<std::string, int> number_of;
+Status read_views(Provider& provider, int size, Hosts* hosts) {
+  std::vector<std::string> views(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
-    std::string host;
-    HR_TRY(provider.get(host_key(rank), &host));
-    hosts->push_back(number_of.emplace(host, static_cast<int>(number_of.size())).first->second);
+    HR_TRY(provider.get(rank, view_key(rank), &views[static_cast<std::size_t>(rank)]));
   }
+  *hosts = compare_views(views);
   return kOk;
+}
+
+Status take_hosts(std::string_view text, int size, Hosts* hosts) {
+  if (parse_hosts(text, size, hosts)) return kOk;
+  return fail(Errc::kOther, "boot: \"%.*s\" was sent as hosts", static_cast<int>(text.size()), text.data());
 }
 
 }  // namespace
 
-Status exchange_job(Provider& provider, std::string_view host, Identity* identity, std::vector<int>* hosts,
-                    KeyValues* settings) {
+Status exchange_job(Provider& provider, std::string_view view, Identity* identity, Hosts* hosts, KeyValues* settings) {
   const bool alone = identity->size == 1;
   const bool first = identity->rank == 0;
-  if (alone) hosts->assign(1, 0);
-  const bool gathers = hosts->empty();
-  if (gathers) {
-    HR_TRY(provider.put(host_key(identity->rank), host));
+  if (alone) hosts->of_rank.assign(1, 0);
+  if (hosts->of_rank.empty() && provider.compares_views()) {
+    std::string text;
+    HR_TRY(provider.compare_views(view, &text));
+    HR_TRY(take_hosts(text, identity->size, hosts));
+  } else if (hosts->of_rank.empty()) {
+    HR_TRY(provider.put(view_key(identity->rank), view));
     HR_TRY(provider.fence());
     if (first) {
-      HR_TRY(read_hosts(provider, identity->size, hosts));
-      settings->insert_or_assign(kHosts, format_process_mapping(*hosts));
+      HR_TRY(read_views(provider, identity->size, hosts));
+      settings->insert_or_assign(kHosts, format_hosts(*hosts));
     }
   }
   if (first && !provider.names_jobs()) settings->insert_or_assign(kName, unique_name());
@@ -60,15 +63,13 @@ Status exchange_job(Provider& provider, std::string_view host, Identity* identit
     if (!provider.can_wait()) HR_TRY(provider.fence());
     if (!first) {
       std::string text;
-      HR_TRY(get_long(provider, kJob, provider.can_wait(), &text));
+      HR_TRY(provider.can_wait() ? get_long_waiting(provider, 0, kJob, &text) : get_long(provider, 0, kJob, &text));
       HR_TRY(split(text, settings));
     }
   }
   if (const auto name = settings->find(kName); name != settings->end()) identity->job_id += "_" + name->second;
-  if (const auto found = settings->find(kHosts); found != settings->end() && hosts->empty()) {
-    auto mapping = parse_process_mapping(found->second, identity->size);
-    if (!mapping) return fail(Errc::kOther, "boot: process 0 sent \"%s\" as hosts", found->second.c_str());
-    *hosts = std::move(*mapping);
+  if (const auto found = settings->find(kHosts); found != settings->end() && hosts->of_rank.empty()) {
+    HR_TRY(take_hosts(found->second, identity->size, hosts));
   }
   return kOk;
 }

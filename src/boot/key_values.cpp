@@ -78,6 +78,19 @@ Status not_ours(std::string_view text) {
               static_cast<int>(text.size()), text.data());
 }
 
+Status get_rest(Provider& provider, int owner, const std::string& key, std::string_view first, std::string* text) {
+  std::string_view rest = first;
+  std::size_t pieces = 0;
+  if (!take_number(&rest, &pieces)) return not_ours(first);
+  *text = rest;
+  for (std::size_t piece = 1; piece < pieces; ++piece) {
+    std::string more;
+    HR_TRY(provider.get(owner, key_of_piece(key, piece), &more));
+    *text += more;
+  }
+  return kOk;
+}
+
 }  // namespace
 
 std::string join(const KeyValues& pairs) {
@@ -108,19 +121,16 @@ Status put_long(Provider& provider, const std::string& key, std::string_view tex
   return provider.put(key, std::to_string(pieces) + "/" + std::string(text.substr(0, kPiece)));
 }
 
-Status get_long(Provider& provider, const std::string& key, bool wait, std::string* text) {
+Status get_long(Provider& provider, int owner, const std::string& key, std::string* text) {
   std::string first;
-  HR_TRY(wait ? provider.get_waiting(key, &first) : provider.get(key, &first));
-  std::string_view rest = first;
-  std::size_t pieces = 0;
-  if (!take_number(&rest, &pieces)) return not_ours(first);
-  *text = rest;
-  for (std::size_t piece = 1; piece < pieces; ++piece) {
-    std::string more;
-    HR_TRY(provider.get(key_of_piece(key, piece), &more));
-    *text += more;
-  }
-  return kOk;
+  HR_TRY(provider.get(owner, key, &first));
+  return get_rest(provider, owner, key, first, text);
+}
+
+Status get_long_waiting(Provider& provider, int owner, const std::string& key, std::string* text) {
+  std::string first;
+  HR_TRY(provider.get_waiting(key, &first));
+  return get_rest(provider, owner, key, first, text);
 }
 
 }  // namespace hr::boot

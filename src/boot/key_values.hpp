@@ -22,7 +22,8 @@ Status split(std::string_view text, KeyValues* pairs);
 
 // A value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put last.
 Status put_long(Provider& provider, const std::string& key, std::string_view text);
-// What a process has put so. `wait`: it may come yet (Provider::get_waiting()).
-Status get_long(Provider& provider, const std::string& key, bool wait, std::string* text);
+// What the process `owner` has put so, or will put (Provider::get_waiting()).
+Status get_long(Provider& provider, int owner, const std::string& key, std::string* text);
+Status get_long_waiting(Provider& provider, int owner, const std::string& key, std::string* text);
 
 }  // namespace hr::boot

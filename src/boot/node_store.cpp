@@ -16,7 +16,7 @@ Status NodeStore::publish(Provider& provider) {
 Status NodeStore::get(Provider& provider, std::string_view key, std::string* value) {
   if (!first_ && !known_) {
     std::string text;
-    HR_TRY(get_long(provider, key_, false, &text));
+    HR_TRY(get_long(provider, owner_, key_, &text));
     HR_TRY(split(text, &values_));
     known_ = true;
   }

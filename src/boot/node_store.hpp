@@ -15,8 +15,9 @@ namespace hr::boot {
 class NodeStore {
  public:
   NodeStore() = default;
-  NodeStore(int host, bool first, bool alone = false)
-      : key_("headrace-node-" + std::to_string(host)), first_(first), alone_(alone) {}
+  // `first`: the host's first rank.
+  NodeStore(int host, int rank, int first, bool alone = false)
+      : key_("headrace-node-" + std::to_string(host)), owner_(first), first_(rank == first), alone_(alone) {}
 
   // Has an effect on the first process of the host alone, until it has published.
   void put(std::string_view key, std::string_view value);
@@ -27,6 +28,7 @@ class NodeStore {
 
  private:
   std::string key_;
+  int owner_ = 0;
   bool first_ = false;
   bool alone_ = true;   // on its host: nobody will ask
   bool known_ = false;  // values_ is what was published

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -21,6 +22,7 @@ namespace {
 // The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
+constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
 constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
@@ -80,17 +82,23 @@ class Pmi1 final : public Provider {
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
     space_ = reply().field("kvsname");
     HR_TRY(call("cmd=get_appnum\n", "appnum"));
-    identity->appnum = reply().number("appnum", 0);
+    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm says -1
     HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
     own_launcher_ = space_.starts_with(kOwnSpace);
-    read_mapping(identity->size, hosts);
+    if (identity->processes_here != 0) HR_TRY(read_mapping(identity->size, hosts));
     return kOk;
   }
 
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
+
+  // Our own launcher keeps the question until all have asked.
+  [[nodiscard]] bool compares_views() const noexcept override { return own_launcher_; }
+  Status compare_views(std::string_view view, std::string* hosts) override {
+    return ask(kMapping, " seen=" + std::string(view), hosts);
+  }
 
   Status put(std::string_view key, std::string_view value) override {
     if (value.size() >= longest_value_) {
@@ -102,11 +110,11 @@ class Pmi1 final : public Provider {
     return call(line, "put_result");
   }
 
-  Status get(std::string_view key, std::string* value) override { return get(key, "", value); }
+  Status get(int /*owner*/, std::string_view key, std::string* value) override { return ask(key, "", value); }
 
   // Our own launcher keeps the question until somebody has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
-  Status get_waiting(std::string_view key, std::string* value) override { return get(key, " wait=1", value); }
+  Status get_waiting(std::string_view key, std::string* value) override { return ask(key, " wait=1", value); }
 
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
   Status begin_fence() override { return send(kEnterBarrier); }
@@ -158,7 +166,7 @@ class Pmi1 final : public Provider {
   }
 
  private:
-  Status get(std::string_view key, std::string_view how, std::string* value) {
+  Status ask(std::string_view key, std::string_view how, std::string* value) {
     std::string line = "cmd=get kvsname=" + space_ + " key=";
     line.append(key).append(how).append("\n");
     HR_TRY(call(line, "get_result"));
@@ -190,14 +198,13 @@ class Pmi1 final : public Provider {
     return kOk;
   }
 
-  // Leaves it empty when the launcher does not know the key.
-  void read_mapping(int size, std::vector<int>* hosts) {
+  Status read_mapping(int size, std::vector<int>* hosts) {
     std::string text;
-    if (!get("PMI_process_mapping", &text).ok()) {
-      take_detail();
-      return;
-    }
-    if (auto mapping = parse_process_mapping(text, size)) *hosts = std::move(*mapping);
+    HR_TRY(ask(kMapping, "", &text));
+    auto mapping = parse_process_mapping(text, size);
+    if (!mapping) return fail(Errc::kOther, "boot: the launcher (PMI-1) says \"%s\" of hosts", text.c_str());
+    *hosts = std::move(*mapping);
+    return kOk;
   }
 
   WireMessage reply() const noexcept { return WireMessage(line_); }

@@ -18,12 +18,19 @@ class Provider {
  public:
   virtual ~Provider() = default;
   // Fills the identity (processes_here where the launcher says), and a host number for each rank where the launcher
-  // says; else *hosts is left empty.
+  // declares it, whatever the processes may find (mpiexec --as-hosts); else *hosts is left empty.
   virtual Status connect(Identity* identity, std::vector<int>* hosts) = 0;
   // After connect(): whether job_id is unique among the running jobs of a host.
   [[nodiscard]] virtual bool names_jobs() const noexcept { return false; }
+  // Where the launcher compares what the processes see of their hosts (host_view.hpp): says this process's view, waits
+  // for everybody's, and returns where all are (format_hosts()).
+  [[nodiscard]] virtual bool compares_views() const noexcept { return false; }
+  virtual Status compare_views(std::string_view /*view*/, std::string* /*hosts*/) {
+    return Errc::kUnsupportedOperation;
+  }
   virtual Status put(std::string_view key, std::string_view value) = 0;
-  virtual Status get(std::string_view key, std::string* value) = 0;
+  // `owner`: the rank that put it.
+  virtual Status get(int owner, std::string_view key, std::string* value) = 0;
   virtual Status fence() = 0;
   // The same in two steps; by default the first one blocks.
   virtual Status begin_fence() { return fence(); }

@@ -3,11 +3,12 @@
 namespace hr::boot {
 
 extern const ProviderRecord kPmi1Provider;
+extern const ProviderRecord kPmixProvider;
 extern const ProviderRecord kSingletonProvider;
 
 std::span<const ProviderRecord* const> provider_list() noexcept {
   // The singleton is always possible and stands last.
-  static constexpr const ProviderRecord* kList[] = {&kPmi1Provider, &kSingletonProvider};
+  static constexpr const ProviderRecord* kList[] = {&kPmi1Provider, &kPmixProvider, &kSingletonProvider};
   return kList;
 }
 

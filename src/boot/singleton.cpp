@@ -2,24 +2,31 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <map>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
 namespace {
 
+// srun without --mpi starts as many jobs of one process, which is seldom what was meant. One of them says so.
+void note_srun() {
+  const char* const tasks = environment("SLURM_STEP_NUM_TASKS");
+  const char* const task = environment("SLURM_PROCID");
+  if (tasks == nullptr || task == nullptr || std::strcmp(tasks, "1") == 0 || std::strcmp(task, "0") != 0) return;
+  log::write(log::Level::kError,
+             "srun started %s processes, and each is a job of its own: srun --mpi=pmi2 or --mpi=pmix makes them one job",
+             tasks);
+}
+
 class Singleton final : public Provider {
  public:
   Status connect(Identity* identity, std::vector<int>* hosts) override {
-    // A launcher that we do not speak with would otherwise give N jobs of one rank, silently.
-    if (environment("PMIX_RANK") != nullptr && environment("PMIX_NAMESPACE") != nullptr) {
-      return fail(Errc::kOther,
-                  "boot: this process was started by a PMIx launcher, which Headrace does not speak yet; start it with "
-                  "Headrace's mpiexec, with MPICH's, or with srun --mpi=pmi2 (alone: unset PMIX_RANK)");
-    }
+    note_srun();
     timespec time{};
     ::clock_gettime(CLOCK_REALTIME, &time);
     char job[64];
@@ -38,7 +45,7 @@ class Singleton final : public Provider {
     return kOk;
   }
 
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     const auto found = values_.find(key);
     if (found == values_.end()) {
       return fail(Errc::kOther, "boot: nobody has put the key \"%.*s\"", static_cast<int>(key.size()), key.data());

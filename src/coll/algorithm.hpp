@@ -31,7 +31,8 @@ struct Query {
   Sharing sharing = Sharing::kNone;  // what the processes share
   std::size_t slot = 0;              // bytes of one, when they share slots
   bool oversubscribed = false;       // they outnumber the cores
-  int hosts = 1;                     // they are spread over so many, of which some have several (compose/hosts.hpp)
+  int hosts = 1;                     // that they are spread over
+  int ranks_per_host = 1;            // the most that one of them has
   bool hosts_in_order = true;        // each host's are consecutive
   bool devices = false;              // all of them have agreed to use their GPUs (device/buffers.hpp)
 };
@@ -43,7 +44,7 @@ struct Algorithm {
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
   Sharing needs = Sharing::kNone;        // Call::area has it
   bool devices = false;                  // works on device buffers itself
-  bool composes = false;                 // hands the buffers on to algorithms of other levels (compose/)
+  bool composes = false;                 // calls algorithms of other levels (compose/)
 };
 
 template <class... Operations>

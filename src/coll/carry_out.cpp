@@ -33,10 +33,9 @@ Query query_of(const Call& call, DeviceMode mode) {
     query.span = typed_bytes(vector.count, *vector.type);
     query.element = typed_bytes(1, *vector.type);
   }
-  if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) {
-    query.hosts = hosts->count();
-    query.hosts_in_order = hosts->in_order();
-  }
+  query.hosts = call.members->host_count();
+  query.ranks_per_host = call.members->ranks_per_host();
+  if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) query.hosts_in_order = hosts->in_order();
   if (call.area != nullptr) {
     query.sharing = call.area->sharing();
     query.slot = call.area->slot_bytes();

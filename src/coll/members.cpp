@@ -39,9 +39,9 @@ Members::Members(const comm::Communicator& comm, std::vector<int> ranks)
 Members::~Members() = default;
 
 void Members::find_out() {
-  const bool together = comm::on_one_host(peers_);
-  spread_ = !inter_ && !together && ranks_.empty();  // a level is not composed again
-  can_share_ = !inter_ && together && size_ > 1 && knobs().coll_shared_bytes != 0 &&
+  together_ = inter_ || comm::on_one_host(peers_);
+  spread_ = !together_ && ranks_.empty();  // a level is not composed again
+  can_share_ = !inter_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
   shared_from_ = can_share_ ? knobs().coll_shared_after : std::numeric_limits<int>::max();
   if (can_share_) area_ = std::make_unique<shared::Area>(*this);
@@ -55,6 +55,19 @@ const Hosts* Members::hosts() const {
     if (!spread_) hosts_.reset();
   }
   return hosts_.get();
+}
+
+// A list that is not on one host, and has no Hosts, has one on each.
+int Members::host_count() const {
+  if (together_) return 1;
+  const Hosts* spread = hosts();
+  return spread != nullptr ? spread->count() : size_;
+}
+
+int Members::ranks_per_host() const {
+  if (together_) return size_;
+  const Hosts* spread = hosts();
+  return spread != nullptr ? spread->most_on_one() : 1;
 }
 
 const Members& members_of(comm::Communicator& comm) {

@@ -64,6 +64,10 @@ class Members {
   // all are alike.
   [[nodiscard]] const Hosts* hosts() const;
 
+  // How many hosts they are spread over, and the most that one of them has.
+  [[nodiscard]] int host_count() const;
+  [[nodiscard]] int ranks_per_host() const;
+
   [[nodiscard]] Plans& plans() const noexcept { return plans_; }
 
  private:
@@ -76,6 +80,7 @@ class Members {
   int size_;
   int own_;
   bool inter_;
+  bool together_ = true;  // on one host
   bool can_share_ = false;
   mutable bool spread_;  // over hosts; false once it is known not to matter
   int shared_from_;      // the first tag with an area

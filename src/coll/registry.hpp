@@ -23,6 +23,7 @@
   X(gather_linear)                 \
   X(scatter_binomial)              \
   X(scatter_cells)                 \
+  X(scatter_hosts)                 \
   X(scatter_linear)                \
   X(allgather_bruck)               \
   X(allgather_ring)                \
@@ -34,6 +35,7 @@
   X(alltoall_in_place)             \
   X(alltoall_slots)                \
   X(alltoall_cells)                \
+  X(alltoall_hosts)                \
   X(alltoall_linear)               \
   X(reduce_device)                 \
   X(reduce_binomial)               \
@@ -62,10 +64,12 @@
   X(reduce_scatter_slots_ring)     \
   X(reduce_scatter_cells_pairwise) \
   X(reduce_scatter_cells_ordered)  \
+  X(reduce_scatter_hosts)          \
   X(reduce_scatter_linear)         \
   X(scan_device)                   \
   X(scan_recursive_doubling)       \
   X(scan_cells)                    \
+  X(scan_hosts)                    \
   X(scan_linear)                   \
   X(neighbor_linear)
 

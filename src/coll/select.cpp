@@ -19,10 +19,13 @@ struct Choice {
   SelectionRow::Memory memory;
   const Algorithm* algorithm;  // nullptr: the built-in rows decide
   SelectionRow::Oversubscribed oversubscribed = SelectionRow::Oversubscribed::kAny;
+  int max_hosts = SelectionRow::kAnyNumber;
+  int max_ranks_per_host = SelectionRow::kAnyNumber;
 
   [[nodiscard]] bool covers(const Query& query) const noexcept {
     using Row = SelectionRow;
-    return query.bytes <= max_bytes && query.ranks <= max_ranks &&
+    return query.bytes <= max_bytes && query.ranks <= max_ranks && query.hosts <= max_hosts &&
+           query.ranks_per_host <= max_ranks_per_host &&
            (memory == Row::Memory::kAny || (memory == Row::Memory::kDevice) == query.devices) &&
            (oversubscribed == Row::Oversubscribed::kAny ||
             (oversubscribed == Row::Oversubscribed::kYes) == query.oversubscribed);
@@ -52,8 +55,8 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
       return fail(Errc::kArg, "the selection table names \"%.*s\", which is no algorithm of %s",
                   static_cast<int>(row.algorithm.size()), row.algorithm.data(), name(row.operation));
     }
-    choices[index(row.operation)].push_back(
-        {row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm, row.oversubscribed});
+    choices[index(row.operation)].push_back({row.max_bytes, row.max_ranks, row.memory, algorithm.algorithm,
+                                             row.oversubscribed, row.max_hosts, row.max_ranks_per_host});
   }
   return kOk;
 }

@@ -28,6 +28,9 @@ struct SelectionRow {
   Memory memory;
   std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
   Oversubscribed oversubscribed = Oversubscribed::kAny;
+  int max_hosts = kAnyNumber;  // that the processes are spread over; 1: rows for the processes of one host
+  int max_ranks_per_host = kAnyNumber;
+  static constexpr int kAnyNumber = 0x7fffffff;
 };
 
 // The rows of select/default.json.

@@ -5,6 +5,7 @@
 #include "mem/cuda/driver.hpp"
 #include "mem/mem.hpp"
 #include "mem/residency.hpp"
+#include "mem/state.hpp"
 
 namespace hr::mem::detail {
 
@@ -92,18 +93,8 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   return host_has_it ? finish_default_stream(*location) : kOk;
 }
 
-// What the driver has said in this driver epoch of the program (base/driver_epoch.hpp).
-struct Answer {
-  std::uint64_t epoch = 0;
-  std::uintptr_t begin = 0;
-  std::uintptr_t bytes = 0;
-  Location location;
-};
-Answer answers[4];
-unsigned next_answer = 0;
-
 const Location* known(std::uintptr_t pointer) noexcept {
-  for (const Answer& answer : answers) {
+  for (const Answer& answer : state().answers) {
     if (answer.epoch == DriverEpoch::current() && pointer - answer.begin < answer.bytes) return &answer.location;
   }
   return nullptr;
@@ -116,9 +107,10 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
   const bool device = location.kind == Kind::kDevice;
   if (location.managed || (device && (location.context == nullptr || location.bytes == 0))) return;
   if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
-  answers[next_answer++ % std::size(answers)] = {DriverEpoch::current(),
-                                                 device ? location.base : pointer & ~(kPage - 1),
-                                                 device ? location.bytes : kPage, location};
+  State& kept = state();
+  kept.answers[kept.next_answer++ % std::size(kept.answers)] = {DriverEpoch::current(),
+                                                                device ? location.base : pointer & ~(kPage - 1),
+                                                                device ? location.bytes : kPage, location};
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "mem/mem.hpp"
 
+#include <utility>
+
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/cuda/ipc.hpp"
+#include "mem/state.hpp"
 
 namespace hr::mem {
 
@@ -65,7 +68,15 @@ bool any_exports() noexcept { return cuda::any_exports(); }
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::revoke_import(process, allocation); }
 void keep_chunks_from(int process) { cuda::keep_chunks_from(process); }
 
-void init() { static_cast<void>(cuda::find_driver()); }
+State& detail::make_state() {
+  current_state = new State();
+  return *current_state;
+}
+
+void init() {
+  static_cast<void>(state());
+  static_cast<void>(cuda::find_driver());
+}
 
 bool cuda_available() {
   const cuda::Driver* driver = cuda::find_driver();
@@ -75,7 +86,9 @@ bool cuda_available() {
 }
 
 void shutdown() {
-  if (cuda::find_driver() != nullptr) (void)cuda::release_contexts();
+  if (detail::current_state == nullptr) return;
+  cuda::release_contexts();
+  delete std::exchange(detail::current_state, nullptr);
 }
 
 }  // namespace hr::mem

@@ -34,7 +34,7 @@ struct Location {
 };
 
 namespace detail {
-extern bool maybe_cuda;  // false once the driver was looked for and not found
+extern bool maybe_cuda;  // as long as the process lives: false once the driver was looked for and not found
 Status classify_slow(const void* address, std::size_t bytes, Location* location);
 }  // namespace detail
 
@@ -85,13 +85,15 @@ void sweep_exports();
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
 void keep_chunks_from(int process);
 
-// Looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message would (0.2 ms).
+// Makes the state, and looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message
+// would (0.2 ms).
 void init();
 
 // True when a usable CUDA driver and at least one device are present (may load the driver; creates no context).
 bool cuda_available();
 
-// Releases what the library holds on devices (streams, modules, staging). Called once from MPI_Finalize.
+// Releases what the library holds on devices (streams, modules, staging) and ends the state. Called once from
+// MPI_Finalize.
 void shutdown();
 
 }  // namespace hr::mem

@@ -1,6 +1,6 @@
 // Where the pages of managed memory are: the driver moves them to whoever touches them, and unmaps them from the CPU
-// while a device has them. The system's page table of this process tells (/proc/self/pagemap); reading it moves
-// nothing. Threads: library lock.
+// while a device has them. The system's page table of this process tells (/proc/self/pagemap, opened once and
+// for as long as the process lives); reading it moves nothing. Threads: library lock.
 #pragma once
 
 namespace hr::mem {

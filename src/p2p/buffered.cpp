@@ -13,12 +13,13 @@ namespace {
 constexpr std::size_t kOverhead = 64;
 static_assert(kOverhead <= static_cast<std::size_t>(abi::kBsendOverhead));
 
+struct State final : FileState {
+  BufferPool process_buffer;
+};
+
 }  // namespace
 
-BufferPool& process_buffer() {
-  static BufferPool pool;
-  return pool;
-}
+BufferPool& process_buffer() { return own<State>().process_buffer; }
 
 Status BufferPool::attach(void* address, Count size, bool automatic) {
   if (attached_) return fail(Errc::kBuffer, "a buffer for buffered sends is already attached; detach it first");

@@ -56,7 +56,7 @@ class BufferPool {
   std::uint64_t next_ = 0;
 };
 
-// The buffer of the process (MPI_Buffer_attach).
+// The buffer of the process (MPI_Buffer_attach), as long as there is an engine.
 BufferPool& process_buffer();
 
 }  // namespace hr::p2p

@@ -48,8 +48,11 @@ Status connect(int proc, Peer** out) {
   peer.memory = paths.memory;
   peer.caps = paths.caps;
   // A synchronous eager message carries a cookie in front of its data.
-  peer.eager_bytes = std::min(knobs().eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
+  const std::size_t eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : knobs().eager_bytes;
+  peer.eager_bytes = std::min(eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
   peer.plain_below = peer.eager_bytes + 1;
+  // What is sent from where it is needs a request (transport_data.hpp).
+  if (peer.caps.in_place_bytes != 0) peer.plain_below = std::min(peer.plain_below, peer.caps.in_place_bytes);
   peer.connected = true;
   *out = &peer;
   return kOk;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_states.hpp"
+#include "p2p/free_blocks.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
@@ -47,17 +49,6 @@ struct Peer {
   [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && control_messages.empty(); }
 };
 
-// What one file of this layer keeps while there is an engine: made at its first use, gone with the engine.
-class FileState {
- public:
-  virtual ~FileState() = default;
-};
-namespace detail {
-inline std::size_t file_states = 0;
-template <class State>
-inline const std::size_t kFileState = file_states++;
-}  // namespace detail
-
 struct Engine {
   Engine() = default;
   Engine(const Engine&) = delete;
@@ -65,6 +56,7 @@ struct Engine {
   ~Engine();
 
   int rank = 0;
+  FreeBlocks free_blocks;
   transport::Upcalls upcalls;
   Peer unconnected;                                   // stands for every process that has had no message
   std::vector<Peer*> peers;                           // by process; none null
@@ -79,7 +71,7 @@ struct Engine {
   bool blocking_receive_taken = false;
   ContextMembers context_members;
   unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
-  std::vector<std::unique_ptr<FileState>> file_states{detail::file_states};
+  FileStates<Engine> file_states;
   int processes_on_node = 1;    // that share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
 };
@@ -88,13 +80,18 @@ inline Engine* current_engine = nullptr;  // owned by engine.cpp
 // Null before init() and after finalize().
 inline Engine* engine() noexcept { return current_engine; }
 
-// That of one file. Not while the engine ends.
+// Memory from there, also where there is no engine (any more).
+inline void* take_block(std::size_t bytes) {
+  return engine() != nullptr ? engine()->free_blocks.take(bytes) : FreeBlocks::allocate(bytes);
+}
+inline void give_back_block(void* memory, std::size_t bytes) noexcept {
+  engine() != nullptr ? engine()->free_blocks.give_back(memory, bytes) : ::operator delete(memory);
+}
+
+// What one file of this layer keeps, from its first use to the end of the engine.
 template <class State>
 inline State& own() {
-  std::unique_ptr<FileState>& state = engine()->file_states[detail::kFileState<State>];
-  if (state == nullptr) [[unlikely]]
-    state = std::make_unique<State>();
-  return static_cast<State&>(*state);
+  return engine()->file_states.of<State>();
 }
 
 // The queues of a context, made at first use.

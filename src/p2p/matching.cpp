@@ -1,9 +1,9 @@
 #include "p2p/matching.hpp"
 
-#include <array>
 #include <bit>
-#include <cstdlib>
 #include <new>
+
+#include "p2p/engine.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -12,44 +12,20 @@ bool has_wildcard(const Envelope& wanted) { return wanted.source == abi::kAnySou
 
 Envelope wanted_of(const Request& receive) { return {receive.context_, receive.source_, receive.tag_}; }
 
-// Free records by size: classes of 64 bytes up to 1 KiB, so that a burst of small messages costs one malloc each once.
-constexpr std::size_t kClass = 64;
-constexpr std::size_t kPooled = 1024;
-constexpr std::size_t kKeep = 1024;
-struct FreeRecord {
-  FreeRecord* next;
-};
-std::array<FreeRecord*, kPooled / kClass + 1> free_records{};
-std::array<std::size_t, kPooled / kClass + 1> free_counts{};
-
 }  // namespace
 
 Unexpected* Unexpected::create(std::size_t payload_bytes) {
-  const std::size_t size_class = (payload_bytes + kClass - 1) / kClass;
-  void* memory = nullptr;
-  if (size_class < free_records.size() && free_records[size_class] != nullptr) {
-    memory = free_records[size_class];
-    free_records[size_class] = free_records[size_class]->next;
-    --free_counts[size_class];
-  } else {
-    memory = ::operator new(sizeof(Unexpected) + size_class * kClass);
-  }
-  auto* message = ::new (memory) Unexpected;
+  const std::size_t bytes = sizeof(Unexpected) + payload_bytes;
+  auto* message = ::new (take_block(bytes)) Unexpected;
   message->payload = reinterpret_cast<std::byte*>(message + 1);
-  message->capacity = size_class;
+  message->allocated = bytes;
   return message;
 }
 
 void Unexpected::destroy(Unexpected* message) noexcept {
-  const std::size_t size_class = message->capacity;
+  const std::size_t bytes = message->allocated;
   message->~Unexpected();
-  if (size_class < free_records.size() && free_counts[size_class] < kKeep) {
-    auto* record = ::new (static_cast<void*>(message)) FreeRecord{free_records[size_class]};
-    free_records[size_class] = record;
-    ++free_counts[size_class];
-  } else {
-    ::operator delete(message);
-  }
+  give_back_block(message, bytes);
 }
 
 Matcher::~Matcher() {

@@ -30,10 +30,10 @@ struct Unexpected {
   Link order_link;
   Link bin_link;
 
-  // One allocation for record and payload; pooled by size.
+  // One allocation for record and payload, out of the engine's free blocks.
   static Unexpected* create(std::size_t payload_bytes);
   static void destroy(Unexpected* message) noexcept;
-  std::size_t capacity = 0;
+  std::size_t allocated = 0;
 };
 
 // A table from (source, tag) to lists of elements in order of arrival; grows with its content.

@@ -34,7 +34,8 @@ constexpr int kMostRounds = 16;
 // Calls in a row that find no round of the thread before one does without it.
 constexpr unsigned kMostMissed = 1000;
 
-// Process-wide: the thread outlives no engine, but is told of its end from an exit handler.
+// Process-wide, and no part of the engine: every message asks whether the thread sleeps, an exit handler ends it, and a
+// forked child finds out by it that it has none. start() begins anew.
 struct State {
   pthread_t thread{};
   bool running = false;
@@ -145,6 +146,8 @@ Status start() {
   // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
+  for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);
+  for (auto* count : {&state.rounds, &state.rounds_taken, &state.missed}) count->store(0, std::memory_order_relaxed);
   state.stopping.store(false, std::memory_order_release);
   state.watches = may_watch();
   // The program's signals are for the program's threads.

@@ -8,6 +8,7 @@
 #include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
+#include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -90,18 +91,23 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
 }
 
 // Sender and receiver see the same end: whoever has met its receive is not here any more.
-void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie) {
+void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie, bool answer) {
   Matcher& queues = matcher(context);
   Unexpected* message = queues.find_sent(from, sender_cookie);
-  if (message == nullptr) return;
+  if (message == nullptr) {
+    if (answer) send_control(from, wire::answer(Kind::kNotCancelled, sender_cookie));
+    return;
+  }
   queues.take(*message);
-  Unexpected::destroy(message);
   send_control(from, wire::answer(Kind::kCancelled, sender_cookie));
+  if (message->rendezvous) transport_data::drop(from, message->payload, message->payload_bytes);
+  Unexpected::destroy(message);
 }
 
 void arrive_cancelled(Request& send) {
   Completion completion;
   completion.cancelled = true;
+  transport_data::detach(send);
   finish_send(send, completion);
 }
 
@@ -141,7 +147,7 @@ void deliver_done(int, const transport::Header& header, const std::byte*, std::s
   release_send(request_of(header.words[2]));
 }
 void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  arrive_cancel(from, wire::envelope_of(header).context, header.words[2]);
+  arrive_cancel(from, wire::envelope_of(header).context, header.words[2], wire::way(header) != 0);
 }
 void deliver_cancelled(int, const transport::Header& header, const std::byte*, std::size_t) {
   arrive_cancelled(request_of(header.words[2]));

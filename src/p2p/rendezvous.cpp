@@ -11,16 +11,18 @@
 
 namespace hr::p2p {
 
-extern const Rendezvous kLocalCopy;   // sender is this process: one typed copy
-extern const Rendezvous kDeviceGet;   // one copy or kernel from the sender's device memory
-extern const Rendezvous kDevicePut;   // one copy from pinned memory into the receiver's device memory
-extern const Rendezvous kStaged;      // pieces through pinned or device memory, pipelined
-extern const Rendezvous kSingleCopy;  // read the sender's memory
-extern const Rendezvous kStream;      // pieces through the transport
+extern const Rendezvous kLocalCopy;      // sender is this process: one typed copy
+extern const Rendezvous kDeviceGet;      // one copy or kernel from the sender's device memory
+extern const Rendezvous kDevicePut;      // one copy from pinned memory into the receiver's device memory
+extern const Rendezvous kStaged;         // pieces through pinned or device memory, pipelined
+extern const Rendezvous kSingleCopy;     // read the sender's memory
+extern const Rendezvous kStream;         // pieces through the transport
+extern const Rendezvous kTransportData;  // the transport moves it from where it is to where it belongs
 
 namespace {
 
-constexpr std::array kProtocols = {&kLocalCopy, &kDeviceGet, &kDevicePut, &kStaged, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,  &kDeviceGet, &kDevicePut,
+                                   &kStaged,        &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
 // The message is one of those that a trial times, from here to finish_rendezvous().

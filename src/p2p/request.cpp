@@ -2,6 +2,7 @@
 
 #include "p2p/engine.hpp"
 #include "p2p/resident_copy_scope.hpp"
+#include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 
@@ -57,6 +58,7 @@ Status cancel(Request& request) {
     request.transfer_.reset();
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
+    if (transport_data::cancel(request)) return kOk;
     // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
     // Both sides are here: programs that send to themselves ask right after the call whether it was cancelled.

@@ -10,6 +10,7 @@
 #include "p2p/loss.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
+#include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -45,6 +46,12 @@ Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelop
   HR_TRY(layout::pack(data, 0, data.packed, slot));
   peer.transport->commit(peer.proc, header);
   return kOk;
+}
+
+// The same from where it is. `done`: nothing more is to come.
+Status offer_in_place(Peer& peer, Request& send, bool* done) {
+  const layout::View& data = send.view_;
+  return transport_data::send_in_place(peer, send, wire::envelope(Kind::kEager, envelope_of(send), data.packed), done);
 }
 
 Status offer_eager_sync(Peer& peer, Request& send) {
@@ -87,10 +94,14 @@ Status offer_device_data(Peer& peer, Request& send) {
                               bytes);
 }
 
-Status offer_rendezvous(Peer& peer, Request& send) {
+Status offer_rendezvous(Peer& peer, Request& send, bool* done) {
   const bool host = send.view_.where.is_host();
   if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0, 0};
+  if (transport_data::is_kept(peer, send.view_)) {
+    return transport_data::announce(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
+                                    done);
+  }
   // Pinned memory is a driver's mapping, which other processes may not be able to read.
   if (send.view_.contiguous && host && !send.view_.where.pinned)
     rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
@@ -106,14 +117,19 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
 // Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
-  Status status = !small              ? offer_rendezvous(peer, send)
+  const bool in_place = small && !send.synchronous_ && transport_data::goes_in_place(peer, send.view_);
+  bool done = small && !send.synchronous_;
+  Status status = !small              ? offer_rendezvous(peer, send, &done)
+                  : in_place          ? offer_in_place(peer, send, &done)
                   : send.synchronous_ ? offer_eager_sync(peer, send)
                                       : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
-  if (peer.lost) [[unlikely]]
+  if (peer.lost) [[unlikely]] {
+    transport_data::detach(send);
     status = lost_error(peer.proc);
-  send.phase_ = Request::Phase::kWaiting;
-  if (!status.ok() || (small && !send.synchronous_)) {
+  }
+  send.phase_ = in_place ? Request::Phase::kMoving : Request::Phase::kWaiting;
+  if (!status.ok() || done) {
     Completion completion;
     completion.error = status;
     if (!small) send.transfer_.reset();

@@ -1,6 +1,7 @@
 // Single copy: the receiver reads the sender's memory, mostly with the sender's help (shared_copy.hpp).
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "p2p/choice.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/shared_copy.hpp"
@@ -28,7 +29,9 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
 
 Status begin(const Announcement& announced, Request& receive) {
   const Status status = shared_copy::begin(announced, receive);
-  if (!status.ok()) {
+  if (status.ok()) {
+    add(Statistic::single_copies);
+  } else {
     disable(kSingleCopy, announced.from_proc);
     log::note_once(own<State>().refusal_noted, "large messages take two copies instead of one: %s",
                    take_detail().c_str());

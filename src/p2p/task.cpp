@@ -1,7 +1,6 @@
 #include "p2p/task.hpp"
 
-#include <array>
-#include <new>
+#include <utility>
 
 #include "p2p/engine.hpp"
 #include "p2p/loss.hpp"
@@ -10,37 +9,10 @@
 namespace hr::p2p {
 
 namespace detail {
-namespace {
 
-// Freed frames by size class of kGrain bytes; larger ones go to the heap. The lists only grow to the largest number
-// of frames that were ever alive at once.
-constexpr std::size_t kGrain = 128;
-constexpr std::size_t kClasses = 32;
+void* allocate_frame(std::size_t bytes) { return take_block(bytes); }
 
-struct FreeFrame {
-  FreeFrame* next;
-};
-
-std::array<FreeFrame*, kClasses> free_frames{};
-
-}  // namespace
-
-void* allocate_frame(std::size_t bytes) {
-  const std::size_t index = (bytes - 1) / kGrain;
-  if (index >= kClasses) return ::operator new(bytes);
-  FreeFrame*& head = free_frames[index];
-  if (head == nullptr) return ::operator new((index + 1) * kGrain);
-  return std::exchange(head, head->next);
-}
-
-void free_frame(void* frame, std::size_t bytes) noexcept {
-  const std::size_t index = (bytes - 1) / kGrain;
-  if (index >= kClasses) {
-    ::operator delete(frame);
-    return;
-  }
-  free_frames[index] = ::new (frame) FreeFrame{free_frames[index]};
-}
+void free_frame(void* frame, std::size_t bytes) noexcept { give_back_block(frame, bytes); }
 
 Status collect(Request** requests, int count) {
   Status first = kOk;

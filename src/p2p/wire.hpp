@@ -6,7 +6,7 @@
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, Cancelled
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
 //           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece
@@ -26,21 +26,22 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,        // "ready to send": payload: Rts, then what its flags say
-  kCts,        // "clear to send": payload: Cts
-  kData,       // payload: a piece of the packed form
-  kDone,       // the receiver has fetched the data itself
-  kShare,      // the receiver fetches the data and the sender may write some of it: payload: Share
-  kShared,     // the sender has written what it claimed, or with way 1 could not
-  kAsk,        // device data was announced before it was final: the receiver waits for kReady
-  kReady,      // it is final now
-  kRevoke,     // an allocation that this process may have mapped is gone
-  kPiece,      // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
-  kChunk,      // the receiver has taken it out: the chunk is free again
-  kStored,     // the sender has stored the data in the receiver's buffer
-  kRefuse,     // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,     // the sender takes an announced or synchronous message back, if no receive has met it
-  kCancelled,  // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kRts,           // "ready to send": payload: Rts, then what its flags say
+  kCts,           // "clear to send": payload: Cts
+  kData,          // payload: a piece of the packed form
+  kDone,          // the receiver has fetched the data itself
+  kShare,         // the receiver fetches the data and the sender may write some of it: payload: Share
+  kShared,        // the sender has written what it claimed, or with way 1 could not
+  kAsk,           // device data was announced before it was final: the receiver waits for kReady
+  kReady,         // it is final now
+  kRevoke,        // an allocation that this process may have mapped is gone
+  kPiece,         // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kChunk,         // the receiver has taken it out: the chunk is free again
+  kStored,        // the sender has stored the data in the receiver's buffer
+  kRefuse,        // this process cannot map device memory in chunks (VMM) of the one that gets this
+  kCancel,        // the sender takes an announced or synchronous message back, if no receive has met it
+  kCancelled,     // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kNotCancelled,  // one had: the answer to a kCancel with way 1
 };
 
 struct EagerSyncHead {
@@ -60,6 +61,7 @@ enum RtsFlag : std::uint64_t {
   kMovable = 8,  // the sender's device can move it by itself
   kView = 16,    // a layout::cuda::PeerView follows: the receiver may fetch the data
   kPinned = 64,  // the data is in pinned host memory: the sender's device may store it where the receiver says
+  kKept = 128,   // the sender's transport keeps the data: a transport::AnnouncedData follows
   kChunks = 32,  // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
 
@@ -102,8 +104,10 @@ inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint
                static_cast<std::uint64_t>(static_cast<std::uint32_t>(envelope.tag)) << 32,
            bytes}};
 }
-inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cookie) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kCancel) | static_cast<std::uint64_t>(context) << 32, 0, sender_cookie}};
+inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cookie, bool answer = false) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kCancel) | std::uint64_t{answer} << 8 |
+               static_cast<std::uint64_t>(context) << 32,
+           0, sender_cookie}};
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};

@@ -12,11 +12,12 @@
 namespace hr::transport {
 namespace {
 
+// From init() to finalize().
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
 };
-State state;
+std::unique_ptr<State> state;
 
 void refuse(int from, const Header& header, const std::byte* /*payload*/, std::size_t bytes) {
   boot::abort(1, "rank " + std::to_string(from) + " sent a message of kind " + std::to_string(kind_of(header)) +
@@ -60,9 +61,10 @@ constexpr std::size_t kComparedBytes = 4096;
 // The cheapest by cost(caps), which answers nothing where the transport cannot; the first of equals.
 template <class CostOf>
 Transport* cheapest(int proc, CostOf&& cost) noexcept {
+  if (state == nullptr) return nullptr;
   Transport* best = nullptr;
   double least = 0;
-  for (Transport* each : state.active) {
+  for (Transport* each : state->active) {
     if (!each->reaches(proc)) continue;
     const std::optional<Cost> stated = cost(each->caps(proc));
     if (!stated) continue;
@@ -80,7 +82,7 @@ Transport* path_of_messages(int proc) noexcept {
 
 bool reaches_everybody(int size) noexcept {
   const auto reached = [](int proc) {
-    return std::ranges::any_of(state.active, [proc](Transport* each) { return each->reaches(proc); });
+    return std::ranges::any_of(state->active, [proc](Transport* each) { return each->reaches(proc); });
   };
   for (int proc = 0; proc < size; ++proc) {
     if (!reached(proc)) return false;
@@ -94,6 +96,7 @@ Status init(const Job& job, Upcalls& upcalls) {
   for (Handler& handler : upcalls.handlers) {
     if (handler == nullptr) handler = refuse;
   }
+  state = std::make_unique<State>();
   std::vector<const Record*> records;
   HR_TRY(allowed(&records));
   for (const Record* record : records) {
@@ -101,11 +104,11 @@ Status init(const Job& job, Upcalls& upcalls) {
     std::unique_ptr<Transport> made;
     HR_TRY(record->create(job, upcalls, &made));
     if (made == nullptr) continue;
-    state.active.push_back(made.get());
-    state.owned.push_back(std::move(made));
+    state->active.push_back(made.get());
+    state->owned.push_back(std::move(made));
   }
   if (job.size > 1) HR_TRY(boot::fence());
-  for (Transport* transport : state.active) HR_TRY(transport->open());
+  for (Transport* transport : state->active) HR_TRY(transport->open());
   return kOk;
 }
 
@@ -139,7 +142,7 @@ Status connect(int proc, Paths* out) {
     return kOk;
   }
   std::string tried;
-  for (Transport* transport : state.active) tried.append(tried.empty() ? "" : ", ").append(transport->name());
+  for (Transport* transport : state->active) tried.append(tried.empty() ? "" : ", ").append(transport->name());
   return fail(Errc::kOther, "none of the transports here (%s) reaches rank %d; HEADRACE_TRANSPORTS=%s", tried.c_str(),
               proc, knobs().transports.c_str());
 }
@@ -151,16 +154,18 @@ bool shares_memory(int proc) noexcept {
   return caps.same_node || caps.same_address_space;
 }
 
-std::span<Transport* const> active() noexcept { return state.active; }
+std::span<Transport* const> active() noexcept {
+  return state == nullptr ? std::span<Transport* const>{} : std::span<Transport* const>(state->active);
+}
 
 Status finalize() {
   Status first = kOk;
-  for (auto& transport : state.owned) {
+  if (state == nullptr) return first;
+  for (auto& transport : state->owned) {
     const Status status = transport->finalize();
     if (first.ok()) first = status;
   }
-  state.active.clear();
-  state.owned.clear();
+  state.reset();
   return first;
 }
 

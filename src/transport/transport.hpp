@@ -61,6 +61,27 @@ struct RemoteKey {
 struct Operation {
   bool complete = false;
   Status status = kOk;
+  // Called, if not null, when it completes after the starting call has returned; it may destroy the operation.
+  void (*then)(Operation& self) = nullptr;
+
+  void end(Status with) {
+    status = with;
+    complete = true;
+    if (then != nullptr) then(*this);
+  }
+};
+
+// Data that another process has announced and keeps for this one (Transport::announce()): plain bytes, of this process.
+struct AnnouncedData {
+  std::uint64_t token = 0;
+};
+
+// Where announced data goes: to `address`, or, where unpack is set, to it in pieces, each once, in any order. It must
+// take `bytes` bytes, all that was announced. Owner: who takes; it stays until the operation is complete.
+struct Sink {
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
 // On 4 or 8 bytes at their natural alignment, in the byte order of this machine. `compare` is read by kCompareSwap
@@ -94,6 +115,9 @@ struct Caps {
   std::size_t inline_bytes = 0;     // payloads up to this travel with the header, at the least latency
   std::size_t max_payload = 0;      // largest payload of one message
   std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
+  std::size_t eager_bytes = 0;      // largest message worth sending unasked on this path; 0: no opinion
+  std::size_t in_place_bytes = 0;   // from here on send_in_place() is better than send(); 0: there is none
+  bool announces = false;           // announce(), take() and refuse() of host memory
   bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
   bool exposes_device = false;      // the same of device memory
@@ -131,6 +155,25 @@ class Transport {
   // to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
+
+  // As send(), but `data` is not copied: it stays as it is until `done` is complete. An error that `done` reports is
+  // that of the path, of which Upcalls::lost tells, too.
+  virtual Status send_in_place(int /*proc*/, const Header& /*header*/, const std::byte* /*data*/, std::size_t /*bytes*/,
+                               Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  // As send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload. That
+  // process takes or refuses it, once; then `done` is complete.
+  virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
+                          std::size_t /*payload_bytes*/, const std::byte* /*data*/, std::size_t /*bytes*/,
+                          Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  // `done` is complete when all of it is in the sink. Errors as of send_in_place().
+  virtual Status take(int /*proc*/, AnnouncedData /*data*/, Sink* /*into*/, Operation* /*done*/) {
+    return Errc::kUnsupportedOperation;
+  }
+  virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
 
   // Delivers what has arrived (a bounded number of messages). True when there was any.
   virtual bool progress() = 0;

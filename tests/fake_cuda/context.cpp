@@ -1,11 +1,31 @@
 // Contexts of the fake driver.
+#include <pthread.h>
+
+#include <cstdlib>
+#include <vector>
+
 #include "state.hpp"
 #include "stream.hpp"
 
 namespace fake_cuda {
 namespace {
 
-thread_local std::vector<Context*> stack;
+// Of the calling thread. As with the driver, the first thread's is still there when exit handlers run, which the
+// destructor of a thread_local would end before.
+std::vector<Context*>& stack() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (::pthread_key_create(&made, [](void* mine) { delete static_cast<std::vector<Context*>*>(mine); }) != 0)
+      std::abort();
+    return made;
+  }();
+  auto* mine = static_cast<std::vector<Context*>*>(::pthread_getspecific(key));
+  if (mine == nullptr) {
+    mine = new std::vector<Context*>;
+    (void)::pthread_setspecific(key, mine);
+  }
+  return *mine;
+}
 
 Context* make_context(int device, bool primary) {
   auto* context = new Context;
@@ -38,7 +58,7 @@ void end_context(Context* context) {
 
 }  // namespace
 
-Context* current_context() { return stack.empty() ? nullptr : stack.back(); }
+Context* current_context() { return stack().empty() ? nullptr : stack().back(); }
 
 bool live(Context* context) {
   std::lock_guard lock(state().mutex);
@@ -113,34 +133,34 @@ FAKE_API Result cuCtxCreate_v2(Context** context, unsigned, int device) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (!valid_device(device)) return kInvalidDevice;
   *context = make_context(device, false);
-  stack.push_back(*context);
+  stack().push_back(*context);
   return kSuccess;
 }
 FAKE_API Result cuCtxDestroy_v2(Context* context) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (!live(context)) return kInvalidContext;
-  if (current_context() == context) stack.pop_back();
+  if (current_context() == context) stack().pop_back();
   end_context(context);
   return kSuccess;
 }
 FAKE_API Result cuCtxPushCurrent_v2(Context* context) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (!live(context)) return kInvalidContext;
-  stack.push_back(context);
+  stack().push_back(context);
   return kSuccess;
 }
 FAKE_API Result cuCtxPopCurrent_v2(Context** context) {
   if (const Result result = require_init(); result != kSuccess) return result;
-  if (stack.empty()) return kInvalidContext;
-  if (context != nullptr) *context = stack.back();
-  stack.pop_back();
+  if (stack().empty()) return kInvalidContext;
+  if (context != nullptr) *context = stack().back();
+  stack().pop_back();
   return kSuccess;
 }
 FAKE_API Result cuCtxSetCurrent(Context* context) {
   if (const Result result = require_init(); result != kSuccess) return result;
   if (context != nullptr && !live(context)) return kInvalidContext;
-  if (!stack.empty()) stack.pop_back();
-  if (context != nullptr) stack.push_back(context);
+  if (!stack().empty()) stack().pop_back();
+  if (context != nullptr) stack().push_back(context);
   return kSuccess;
 }
 FAKE_API Result cuCtxGetCurrent(Context** context) {

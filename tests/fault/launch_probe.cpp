@@ -39,7 +39,7 @@ void exchange() {
   check(boot::fence());
   for (int rank = 0; rank < self.size; ++rank) {
     std::string value;
-    check(boot::get("pid-" + std::to_string(rank), &value));
+    check(boot::get(rank, "pid-" + std::to_string(rank), &value));
     if (std::atoi(value.c_str()) <= 0) check(hr::fail(hr::Errc::kOther, "pid of rank %d is %s", rank, value.c_str()));
   }
   check(boot::fence());

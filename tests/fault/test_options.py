@@ -39,7 +39,7 @@ TAKEN = [
 # words, what standard error says; two ranks run
 NOTED = [
     ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
-    ("-launcher ssh", NOTE + "-launcher ssh"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
+    ("-rmk slurm", NOTE + "-rmk slurm"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
     ("--rank-by slot", NOTE + "--rank-by slot"), ("-print-all-exitcodes", NOTE + "-print-all-exitcodes"),
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
@@ -60,10 +60,12 @@ REFUSED = [
     ("--map-by shelf", "--map-by shelf: ranks go by slot"), ("--map-by ppr:x:node", "ppr:N:PLACE"),
     ("--map-by core:PE=2", '"PE=2"'), ("--map-by ppr:2", "--map-by ppr:2"),
     ("--label=yes", "--label takes no value"), ("-wdir /no/such/place", "/no/such/place: there is no such directory"),
-    ("-hosts n1,n2", "host n1 is not this machine"), ("-host localhost,n2:4", "host n2 is not this machine"),
-    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", "host "),
+    ("-host localhost:0", "slots"), ("-host localhost:many", "slots"), ("-hosts=", '"" is no name of a host'),
+    ("-hosts -oProxyCommand=x", '"-oProxyCommand=x" is no name'), ("-host a,b$(x)", '"b$(x)" is no name'),
+    ("-hosts a,,b", '"" is no name'), ("-hosts a;b", '"a;b"'), ("-hosts a'b", "\"a'b\""),
     ("-f /no/such/file", "-f /no/such/file: No such file"), ("-hostfile /tmp", "-hostfile /tmp: it cannot be read"),
-    ("--nodes 2", "one host only"), ("--nolocal", "--nolocal is for jobs on several hosts"),
+    ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
+    ("--preload-binary", "brings no files"), ("--as-hosts 2 -hosts localhost,b", "are on 2 hosts already"),
     ("-configfile /no/such/file", "No such file"), ("-configfile /dev/null", "it names no program"),
     ("--output-filename :nocopy", "directory's name is missing"), ("--output xml", '"xml"'),
 ]
@@ -154,7 +156,7 @@ class HostFiles(LaunchTest):
         # text, ranks without -n
         for text, ranks in (("localhost\n", 1), ("127.0.0.1", 1), (f"{HOST}\n", 1), (f"# ours\n\n {HOST}:2 # two\n", 2),
                             ("localhost slots=3\n", 3), ("localhost slots=2 max_slots=4\nlocalhost slots=1\n", 3),
-                            (f"{HOST}.example.org:2\n", 2), ("localhost\t slots=2\r\n", 2), ("", 1)):
+                            (f"{HOST}.example.org:2\n", 2), ("localhost\t slots=2\r\n", 2)):
             self.write(text)
             for word in ("-hostfile", "--hostfile", "-machinefile", "-f"):
                 with self.subTest(text, word=word):
@@ -163,9 +165,14 @@ class HostFiles(LaunchTest):
 
     def test_other_hosts(self):
         self.write("localhost:2\n# more\nnode17 slots=4\n")
-        result = run("-n", "2", "-hostfile", self.file, *SHOW)
-        self.assert_ended(result, 2, f"{self.file}, line 3: host node17 is not this machine", "one host only")
+        # Nothing runs anywhere before all hosts can start their ranks.
+        result = run("-n", "3", "--launcher", "false", "-hostfile", self.file, *SHOW)
+        self.assert_ended(result, 1, "cannot start ranks on host node17 (rank 2): false ended with code 1\n")
         self.assertEqual(result.stdout, "")
+        self.assertEqual(run("-n", "2", "--launcher", "false", "-hostfile", self.file, *SHOW).stdout, "ran\n" * 2)
+        self.assertEqual(run("-n", "9", "--nodes", "1", "-hostfile", self.file, *SHOW).stdout, "ran\n" * 9)
+        self.write("# none\n")
+        self.assert_ended(run("-f", self.file, *SHOW), 2, self.file, "names no host")
         self.write("localhost slots=none\n")
         self.assert_ended(run("-f", self.file, *SHOW), 2, "line 1", '"none"')
 

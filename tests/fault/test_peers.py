@@ -72,14 +72,14 @@ class Mpich(LaunchTest):
             jobs.add(line.split(" job ")[1])
         self.assertEqual((len(result.stdout.splitlines()), len(jobs)), (3, 1), result.stdout)
 
-    def test_its_launcher_puts_our_ranks_on_two_hosts(self):
-        """Proxies for two names of this machine, which its launcher takes for two hosts."""
+    def test_two_names_of_a_machine_are_one_host(self):
+        """Proxies for two names of this machine, which its launcher takes for two hosts: the ranks share memory."""
         hosts = ("-launcher", "fork", "-hosts", f"{socket.gethostname()},127.0.0.1", "-ppn", "2", "-n", "4")
         for case in ("meet", "early"):
             result = run(*hosts, ACROSS_HOSTS, case, launcher=str(PEERS / "bin/mpiexec.hydra"))
             self.assert_ended(result, 0)
         result = run(*hosts, ACROSS_HOSTS, "shared", launcher=str(PEERS / "bin/mpiexec.hydra"))
-        self.assertEqual(result.stdout.count("shares with 2 "), 4, result.stdout)
+        self.assertEqual(result.stdout.count("shares with 4 "), 4, result.stdout)
 
     def test_its_launcher_hears_our_abort(self):
         result = run("-n", "2", PROBE, "init", "fence", "abort=7@1", "hang", launcher=str(PEERS / "bin/mpiexec.hydra"))

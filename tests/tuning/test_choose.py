@@ -46,6 +46,10 @@ class ChooseTest(unittest.TestCase):
 
 
 class RowsTest(unittest.TestCase):
+    def test_they_hold_for_the_host_that_was_measured(self):
+        table = rows({group(2): [Choice(8, "a", 1)], group(16): [Choice(8, "b", 1)]})
+        self.assertEqual({row["max_hosts"] for row in table}, {1})
+
     def test_nothing_better_makes_no_rows(self):
         self.assertEqual(rows({group(2): [Choice(8, "default", 1)], group(8): [Choice(8, "default", 1)]}), [])
 

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import statistics
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from headrace.bench.bare import Bare
 from headrace.bench.child import Failed
 from headrace.bench.compare import Plan, Result, compare, pinning_warning, wandering_warning
 from headrace.bench.libraries import Library
+from headrace.bench.perftest import Perftest
 from headrace.bench.programs import Programs, locate
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
@@ -56,6 +58,12 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--cores-apart", metavar="NS-NS",
                         help="two ranks: only repetitions count before and after which a bare cache line took so long "
                              "from core to core; for virtual machines whose cores wander")
+    parser.add_argument("--hosts", metavar="LIST",
+                        help="run over these hosts, of which this is the first, reached by ssh; as bare limit ucx_perftest")
+    parser.add_argument("--wrap", metavar="COMMAND", help="that starts each rank's program, say 'nice -n -5'")
+    parser.add_argument("--perftest", type=Path, metavar="FILE",
+                        help="with --hosts: ucx_perftest (that of the Python package of UCX that is found)")
+    parser.add_argument("--hydra", type=Path, metavar="FILE", help="with --hosts: MPICH's mpiexec, to start Headrace's ranks")
     parser.add_argument("--validate", action="store_true", help="check every byte, outside the times")
     parser.add_argument("--timeout", type=int, default=120, help="seconds that a program may run (120)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the tables, and all reports")
@@ -81,6 +89,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     apart = re.fullmatch(r"([0-9]+)-([0-9]+)", args.cores_apart or "")
     if args.cores_apart and not (apart and 0 < int(apart[1]) <= int(apart[2])):
         parser.error(f"--cores-apart wants nanoseconds, at least and at most, like 45-150, not '{args.cores_apart}'")
+    if args.hosts and len(args.hosts.split(",")) < 2:
+        parser.error("--hosts wants at least two, separated by commas")
     if args.cores_apart and args.ranks != 2:
         parser.error(f"--cores-apart is for 2 ranks, not {args.ranks}")
     if args.ranks % 2 and (odd := [b.name for b in args.chosen if b.pairs]):
@@ -125,6 +135,14 @@ def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
     return directories
 
 
+def _perftest(args: argparse.Namespace) -> Path:
+    if args.perftest is not None:
+        return args.perftest
+    found = shutil.which("ucx_perftest") or next(
+        (str(path) for place in sys.path if (path := Path(place) / "libucx/bin/ucx_perftest").is_file()), "ucx_perftest")
+    return Path(found)
+
+
 def _plots(directory: Path, results: list[Result], names: list[str], bare: Bare) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for result in results:
@@ -151,10 +169,14 @@ def host(args: argparse.Namespace, default_build: Path | None) -> int:
     chosen = [library for library in chosen if library.name in directories]
     if not chosen:
         raise Failed("no library to run: " + "; ".join(f"{name} {why}" for name, why in failures.items()))
+    hosts = tuple(filter(None, (args.hosts or "").split(",")))
     plan = Plan(args.ranks, args.runs, args.timeout, args.sizes, args.form,
                 ("--reps", str(args.samples), "--mem", args.mem, *(("--validate",) if args.validate else ()),
-                 *(("--cores-apart", args.cores_apart) if args.cores_apart else ())), args.touch)
-    bare = Bare(ours, args.ranks, args.sizes, args.touch, args.cores_apart)
+                 *(("--cores-apart", args.cores_apart) if args.cores_apart else ())), args.touch, hosts,
+                tuple(shlex.split(args.wrap or "")))
+    for library in chosen:
+        library.hydra = args.hydra if library.name in ("headrace", "before") else None
+    bare = Perftest(_perftest(args), hosts, args.sizes, plan.wrap) if hosts else Bare(ours, args.ranks, args.sizes, args.touch, args.cores_apart)
     began = datetime.datetime.now()
     lines = [f"{began:%Y-%m-%d}, {_machine()}, {args.ranks} ranks, medians of {args.runs} runs\n",
              f"    headrace bench {' '.join(args.words)}"]

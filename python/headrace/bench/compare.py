@@ -35,6 +35,8 @@ class Plan:
     form: str = "blocking"           # of the collectives
     arguments: tuple[str, ...] = ()  # for every program
     touch: bool = False              # what is sent is written, what came is read, by the programs that can
+    hosts: tuple[str, ...] = ()      # where ranks run; none: on this machine
+    wrap: tuple[str, ...] = ()       # a command that each rank's program is started by
 
 
 @dataclass
@@ -89,7 +91,7 @@ def _key(row: dict) -> Key:
 def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -> dict:
     oversubscribed = plan.ranks > cores()
     sizes = plan.sizes or benchmark.sizes
-    command = [*library.launch(plan.ranks, oversubscribed), str(program), *benchmark.arguments, *plan.arguments]
+    command = [*library.launch(plan.ranks, oversubscribed, plan.hosts), *plan.wrap, str(program), *benchmark.arguments, *plan.arguments]
     if sizes:
         command += ["--sizes", sizes]
     if benchmark.program == "collective":
@@ -97,7 +99,7 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
     if plan.touch and benchmark.touches:
         command += ["--touch"]
     start = time.monotonic()
-    report = run_json(command, plan.timeout, library.environment(oversubscribed))
+    report = run_json(command, plan.timeout, library.environment(oversubscribed, plan.hosts))
     if benchmark.times_job:
         report["rows"].append({"label": "whole job", "bytes": 0, "median": (time.monotonic() - start) * 1e6})
     return report
@@ -145,6 +147,8 @@ def _step(benchmark: Benchmark, library: Library) -> str:
 
 def pinning_warning(result: Result, plan: Plan) -> str:
     """Which libraries did not give each rank a core of its own, though there are enough."""
+    if plan.hosts:
+        return ""
     loose = [name for name, reports in result.reports.items() if reports and plan.ranks <= cores() and
              (len(set(reports[0]["cpus"])) < plan.ranks or any("," in c or "-" in c for c in reports[0]["cpus"]))]
     return f"not bound to cores: {', '.join(loose)}" if loose else ""

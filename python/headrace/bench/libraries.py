@@ -34,25 +34,43 @@ class Library:
     link: str = "-lmpi"
     env: dict[str, str] = field(default_factory=dict)
     binaries: tuple[Path, ...] = ()  # directories of programs already built for it
+    hydra: Path | None = None        # another launcher, MPICH's, for ranks over hosts
 
     def has_standard_abi(self) -> bool:
         return (self.libdir / "libmpi_abi.so.1").is_file()
 
-    def environment(self, oversubscribed: bool) -> dict[str, str]:
+    def environment(self, oversubscribed: bool, hosts: tuple[str, ...] = ()) -> dict[str, str]:
         rest = os.environ.get("LD_LIBRARY_PATH")
         env = {**self.env, "LD_LIBRARY_PATH": str(self.libdir) + (f":{rest}" if rest else "")}
-        if self.name == "impi":
+        if self.name == "impi" and hosts:
+            env |= {"I_MPI_FABRICS": "ofi" if len(set(hosts)) > 1 else "shm", "I_MPI_PIN": "0",
+                    "FI_PROVIDER_PATH": str(self.libdir), "LD_LIBRARY_PATH": f"{self.libdir}:{self.libdir}/libfabric"}
+        elif self.name == "impi":
             env |= {"I_MPI_PIN": "0"} if oversubscribed else {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"}
         return env
 
-    def launch(self, ranks: int, oversubscribed: bool) -> list[str]:
-        """A rank a core, bound to it; with more ranks than cores, none bound."""
+    def launch(self, ranks: int, oversubscribed: bool, hosts: tuple[str, ...] = ()) -> list[str]:
+        """A rank a core, bound to it; with more ranks than cores, and over hosts, none bound."""
+        if hosts:
+            return self._launch_over(hosts, ranks)
         binding = {"mpich": ["-bind-to", "none" if oversubscribed else "core"],
                    "impi": [],
                    "openmpi": ["--bind-to", "none", "--oversubscribe"] if oversubscribed else ["--bind-to", "core"],
                    "headrace": ["--bind-to", "none" if oversubscribed else "core"],
                    "before": ["--bind-to", "none" if oversubscribed else "core"]}[self.name]
         return [str(self.mpiexec), *binding, "-n", str(ranks)]
+
+    def _launch_over(self, hosts: tuple[str, ...], ranks: int) -> list[str]:
+        """As many ranks on each, in blocks. Hosts may be made of one machine, where all bind to the same cores."""
+        each = -(-ranks // len(hosts))
+        counted = ",".join(f"{host}:{each}" for host in hosts)
+        hydra = ["-hosts", ",".join(hosts), "-ppn", str(each)]
+        where = {"mpich": [*hydra, "-bind-to", "none"], "impi": hydra,
+                 "openmpi": ["--host", counted, "--bind-to", "none", "-x", "LD_LIBRARY_PATH"],
+                 "headrace": ["--hosts", counted, "--bind-to", "none"], "before": ["--hosts", counted, "--bind-to", "none"]}
+        if self.hydra is not None:
+            return [str(self.hydra), *hydra, "-bind-to", "none", "-n", str(ranks)]
+        return [str(self.mpiexec), *where[self.name], "-n", str(ranks)]
 
 
 def headrace(programs: Programs, name: str = "headrace") -> Library:

@@ -2,7 +2,8 @@
 
 The built-in choice stays wherever another algorithm is not better beyond doubt: three quarters of its rounds are faster
 than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look
-so by chance, so what is chosen first is measured again. A row holds for the numbers of ranks above half of the one that was measured, up to it.
+so by chance, so what is chosen first is measured again. A row holds for the numbers of ranks above half of the one that was measured,
+up to it, and for those of one host.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _rows_of(groups: list[Group], chosen: dict[Group, list[Choice]]) -> list[dic
     below = 1
     for group in groups:
         fixed = {"operation": group.operation}
-        rest = {"memory": group.memory, "oversubscribed": group.oversubscribed}
+        rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
         if half > below:  # nothing is known between
             found.append({**fixed, "max_ranks": half, **rest, "algorithm": DEFAULT})

@@ -1,10 +1,11 @@
-// The blocks of all processes as packed bytes, one host's after the other's: what gathers collect.
+// The blocks of all processes as packed bytes, one host's after the other's: what gathers collect and scatters hand
+// out.
 //
-// They lie in the program's buffer where that has the same order and no holes; else in memory of their own, from where
-// spread() puts them into the buffer.
-// Owner: a local of the coroutine. Threads: library lock.
+// They lie in the program's buffer where that has the same order and no holes; else in memory of their own: pack()
+// takes them there from the buffer, unpack() puts them into it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "coll/compose/step.hpp"
@@ -13,16 +14,20 @@ namespace hr::coll {
 
 class AllBlocks {
  public:
-  // `recv`: the buffer of blocks; not of this process (none()): there is memory for this host's blocks alone.
-  AllBlocks(const Hosts& hosts, const Blocks& recv, std::size_t block)
+  // `buffer`: the program's, with a block for each process; not of this process (none()): there is memory for this
+  // host's blocks alone. `lengths`: bytes of each of them, in the order of hosts.ranks() or here().
+  AllBlocks(const Hosts& hosts, const Blocks& buffer, std::vector<std::size_t> lengths)
       : hosts_(hosts),
-        recv_(recv),
-        block_(block),
-        first_(recv.none() ? hosts.begin(hosts.own()) : 0),
-        processes_(recv.none() ? hosts.here().size() : static_cast<int>(hosts.ranks().size())),
-        in_buffer_(!recv.none() && hosts.in_order() && recv.all().contiguous && recv.all().packed == bytes()),
-        memory_(in_buffer_ ? 0 : bytes()) {
-    whole_ = in_buffer_ ? bytes_view(recv.all().data(), bytes(), recv.all().where) : memory_.view(0, bytes());
+        buffer_(buffer),
+        lengths_(std::move(lengths)),
+        first_(buffer.none() ? hosts.begin(hosts.own()) : 0) {
+    at_.reserve(lengths_.size() + 1);
+    at_.push_back(0);
+    for (const std::size_t length : lengths_) at_.push_back(at_.back() + length);
+    in_buffer_ = !buffer.none() && hosts.in_order() && in_one_run();
+    memory_.emplace(in_buffer_ ? 0 : bytes());
+    if (!in_buffer_) whole_ = memory_->view(0, bytes());
+    if (buffer.none()) return;
     for (int host = 0; host < hosts.count(); ++host) {
       counts_.push_back(static_cast<Count>(at(hosts.begin(host + 1)) - at(hosts.begin(host))));
       displacements_.push_back(static_cast<Count>(at(hosts.begin(host))));
@@ -31,45 +36,112 @@ class AllBlocks {
   AllBlocks(const AllBlocks&) = delete;
   AllBlocks& operator=(const AllBlocks&) = delete;
 
+  // Blocks of equal length: everybody's, or this host's.
+  [[nodiscard]] static std::vector<std::size_t> equal(const Hosts& hosts, const Blocks& buffer, std::size_t block) {
+    return std::vector<std::size_t>(
+        buffer.none() ? static_cast<std::size_t>(hosts.here().size()) : hosts.ranks().size(), block);
+  }
+  // Those that a buffer describes.
+  [[nodiscard]] static std::vector<std::size_t> of_buffer(const Hosts& hosts, const Blocks& buffer) {
+    std::vector<std::size_t> lengths;
+    lengths.reserve(hosts.ranks().size());
+    for (const int rank : hosts.ranks()) lengths.push_back(buffer.bytes(rank));
+    return lengths;
+  }
   [[nodiscard]] const View& whole() const noexcept { return whole_; }
   // Those of this host.
   [[nodiscard]] View here() const noexcept {
-    return slice(whole_, static_cast<Count>(at(hosts_.begin(hosts_.own()) - first_)),
-                 static_cast<Count>(at(hosts_.here().size())));
+    const int begin = hosts_.begin(hosts_.own());
+    return part(begin, begin + hosts_.here().size());
   }
   // Of a process of this host, by its index.
   [[nodiscard]] View here(int index) const noexcept {
-    return slice(here(), static_cast<Count>(at(index)), static_cast<Count>(block_));
+    const int process = hosts_.begin(hosts_.own()) + index;
+    return part(process, process + 1);
   }
-  // One block a host.
+  // This host's one by one, for an operation over here().
+  [[nodiscard]] Blocks of_here() {
+    here_counts_.clear();
+    here_displacements_.clear();
+    const View all = here();
+    Count sum = 0;
+    for (int i = 0; i < hosts_.here().size(); ++i) {
+      here_displacements_.push_back(sum);
+      here_counts_.push_back(static_cast<Count>(here(i).packed));
+      sum += here_counts_.back();
+    }
+    return Blocks::counted(all.data(), here_counts_.data(), here_displacements_.data(),
+                           *const_cast<layout::Datatype*>(all.type));
+  }
+  // One block a host, of a process with a buffer.
   [[nodiscard]] Blocks by_host() noexcept {
     return Blocks::counted(whole_.data(), counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(whole_.type));
   }
-  // They are in the buffer; its own block of this process, where `in_place`, was there all the time.
-  [[nodiscard]] Status spread() {
-    for (int i = 0; !in_buffer_ && i < processes_; ++i) {
+
+  // From the buffer.
+  [[nodiscard]] Status pack() {
+    for (std::size_t i = 0; !in_buffer_ && i < lengths_.size(); ++i) {
+      View from;
+      HR_TRY(buffer_.block(hosts_.ranks()[i], &from));
+      HR_TRY(layout::pack(from, 0, lengths_[i], memory_->data() + at_[i]));
+    }
+    return kOk;
+  }
+  // Into the buffer. Its own block of this process, where `in_place`, was there all the time.
+  [[nodiscard]] Status unpack() {
+    for (std::size_t i = 0; !in_buffer_ && i < lengths_.size(); ++i) {
       View to;
-      HR_TRY(recv_.block(hosts_.ranks()[static_cast<std::size_t>(i)], &to));
-      HR_TRY(layout::unpack(to, 0, block_, memory_.data() + at(i)));
+      HR_TRY(buffer_.block(hosts_.ranks()[i], &to));
+      HR_TRY(layout::unpack(to, 0, lengths_[i], memory_->data() + at_[i]));
     }
     return kOk;
   }
 
  private:
-  [[nodiscard]] std::size_t at(int blocks) const noexcept { return static_cast<std::size_t>(blocks) * block_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return at(processes_); }
+  [[nodiscard]] std::size_t at(int process) const noexcept { return at_[static_cast<std::size_t>(process - first_)]; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return at_.back(); }
+  [[nodiscard]] View part(int begin, int end) const noexcept {
+    return slice(whole_, static_cast<Count>(at(begin)), static_cast<Count>(at(end) - at(begin)));
+  }
+
+  // The buffer has the blocks one behind the other, without holes; whole_ is it then.
+  [[nodiscard]] bool in_one_run() {
+    if (bytes() == 0) return false;
+    if (buffer_.shape() == Blocks::Shape::kUniform) {
+      const View& all = buffer_.all();
+      if (!all.contiguous || all.packed != bytes()) return false;
+      whole_ = bytes_view(all.data(), bytes(), all.where);
+      return true;
+    }
+    if (buffer_.shape() != Blocks::Shape::kCounts) return false;
+    const layout::Datatype& type = buffer_.type(0);
+    if (!type.contiguous(2) || type.extent() != type.size()) return false;
+    std::size_t first = 0;
+    while (lengths_[first] == 0) ++first;
+    const Count begin = buffer_.displacements()[first];
+    for (std::size_t i = first + 1; i < lengths_.size(); ++i) {
+      const auto before = static_cast<Count>(at_[i]) / type.size();
+      if (lengths_[i] != 0 && buffer_.displacements()[i] - begin != before) return false;
+    }
+    View view;
+    if (!buffer_.block(static_cast<int>(first), &view).ok()) return false;
+    whole_ = bytes_view(view.data(), bytes(), view.where);
+    return true;
+  }
 
   const Hosts& hosts_;
-  const Blocks& recv_;
-  std::size_t block_;
-  int first_;
-  int processes_;
+  const Blocks& buffer_;
+  std::vector<std::size_t> lengths_;
+  std::vector<std::size_t> at_;  // where each begins, and the end
+  int first_;                    // whose the first one is, in the order of hosts
   bool in_buffer_;
-  Scratch memory_;
+  std::optional<Scratch> memory_;
   View whole_;
-  std::vector<Count> counts_;
+  std::vector<Count> counts_;  // by host
   std::vector<Count> displacements_;
+  std::vector<Count> here_counts_;
+  std::vector<Count> here_displacements_;
 };
 
 }  // namespace hr::coll

@@ -1,32 +1,39 @@
-// Allgather over hosts: to one process of each host, among these, and all blocks from there to its host.
+// Allgather and allgatherv over hosts: to one process of each host, among these, and all blocks from there to its host.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
 namespace {
 
+std::vector<std::size_t> lengths_of(const Call& call, const Hosts& hosts) {
+  return call.operation == Operation::kAllgather ? AllBlocks::equal(hosts, call.recv, call.bytes)
+                                                 : AllBlocks::of_buffer(hosts, call.recv);
+}
+
 Task run(const Call& call) {
+  const bool equal = call.operation == Operation::kAllgather;
   const Levels levels(call);
-  Step up(call, &levels.here(), Operation::kGather);
+  Step up(call, &levels.here(), equal ? Operation::kGather : Operation::kGatherv);
   Step across(call, levels.across(), Operation::kAllgatherv);
   Step down(call, &levels.here(), Operation::kBcast);
-  AllBlocks all(levels.hosts(), call.recv, call.bytes);
+  AllBlocks all(levels.hosts(), call.recv, lengths_of(call, levels.hosts()));
   Outcome outcome;
   View own;
   if (call.in_place) {
     outcome.add(call.recv.block(call.rank(), &own));
   } else {
     outcome.add(call.send.block(0, &own));
-    if (own.packed != call.bytes) {
-      outcome.add(fail(own.packed > call.bytes ? Errc::kTruncate : Errc::kCount,
+    const View place = all.here(levels.here().own());
+    if (own.packed != place.packed) {
+      outcome.add(fail(own.packed > place.packed ? Errc::kTruncate : Errc::kCount,
                        "send count and type are %zu bytes, receive count and type %zu a process", own.packed,
-                       call.bytes));
-      own = all.here(levels.here().own());  // the others count on as many
+                       place.packed));
+      own = place;  // the others count on as many
     }
   }
   up.call.send = one_block(own);
   if (levels.speaks()) {
-    up.call.recv = byte_blocks(all.here(), call.bytes);
+    up.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
     const View place = all.here(levels.speaker());
     if (own.contiguous && own.data() == place.data()) {
       up.call.in_place = true;
@@ -41,13 +48,16 @@ Task run(const Call& call) {
   Task steps = run_in_order({&up, &across, &down});
   const Status moved = co_await steps;
   outcome.add(moved);
-  outcome.add(all.spread());
+  outcome.add(all.unpack());
   co_return outcome.result();
 }
 
 }  // namespace
 
-const Algorithm allgather_hosts = {
-    .name = "hosts", .operations = serves(Operation::kAllgather), .probe = &over_hosts, .run = &run, .composes = true};
+const Algorithm allgather_hosts = {.name = "hosts",
+                                   .operations = serves(Operation::kAllgather, Operation::kAllgatherv),
+                                   .probe = &over_hosts,
+                                   .run = &run,
+                                   .composes = true};
 
 }  // namespace hr::coll

@@ -8,7 +8,7 @@
 
 namespace hr::coll {
 
-Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) {
+Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) : comm_(comm) {
   std::map<int, int> numbers;  // by the host's number in the job
   for (const int proc : procs)
     host_.push_back(numbers.emplace(boot::processes().host_of(proc), static_cast<int>(numbers.size())).first->second);
@@ -23,6 +23,21 @@ Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) {
   const std::span<const int> here = ranks(own_host_);
   here_ = std::make_unique<Members>(comm, std::vector<int>(here.begin(), here.end()));
   if (here_->own() == 0) firsts_ = std::make_unique<Members>(comm, speakers(-1));
+}
+
+const Members& Hosts::lasts() const {
+  if (lasts_ == nullptr) {
+    std::vector<int> ranks;
+    for (int host = 0; host < count(); ++host) ranks.push_back(by_host_[index(begin(host + 1) - 1)]);
+    lasts_ = std::make_unique<Members>(comm_, std::move(ranks));
+  }
+  return *lasts_;
+}
+
+int Hosts::most_on_one() const noexcept {
+  int most = 0;
+  for (int host = 0; host < count(); ++host) most = std::max(most, begin(host + 1) - begin(host));
+  return most;
 }
 
 int Hosts::speaker(int root) const noexcept {

@@ -2,7 +2,7 @@
 // other levels, over the processes of one host and over one process of each host.
 //
 // Hosts are numbered by their lowest rank. A host's first process speaks for it, unless an operation has a root there.
-// Owner: the Members of the communicator. Threads: library lock; immutable once made.
+// Owner: the Members of the communicator. Threads: library lock; what is seen does not change.
 #pragma once
 
 #include <memory>
@@ -37,6 +37,12 @@ class Hosts {
   [[nodiscard]] const Members* firsts() const noexcept { return firsts_.get(); }
   [[nodiscard]] bool is_first(int rank) const noexcept { return by_host_[index(begin(of(rank)))] == rank; }
 
+  // The last ones, on a process that is one; made at first use.
+  [[nodiscard]] const Members& lasts() const;
+
+  // The most processes that a host has.
+  [[nodiscard]] int most_on_one() const noexcept;
+
   // Who speaks for this host where `root` speaks for its own (none: root < 0), as an index in here().
   [[nodiscard]] int speaker(int root) const noexcept;
   // Those who speak for the hosts, in their order.
@@ -50,8 +56,10 @@ class Hosts {
   std::vector<int> begin_;    // where each host's begin there, and the end
   bool in_order_ = true;
   int own_host_;
+  const comm::Communicator& comm_;
   std::unique_ptr<Members> here_;
   std::unique_ptr<Members> firsts_;
+  mutable std::unique_ptr<Members> lasts_;
 };
 
 }  // namespace hr::coll

@@ -20,8 +20,12 @@
 #include "coll/carry_out.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/messages.hpp"
+#include "coll/shared/wait.hpp"
 
 namespace hr::coll {
+
+// For Levels: the last process of each host speaks for it.
+struct LastOfHost {};
 
 // The two levels of an operation; `root`: of the operation, or less than 0.
 class Levels {
@@ -37,6 +41,10 @@ class Levels {
       with_root_.emplace(*call.comm, hosts_.speakers(root));
       across_ = &*with_root_;
     }
+  }
+  Levels(const Call& call, LastOfHost)
+      : hosts_(*call.members->hosts()), root_host_(0), speaker_(hosts_.here().size() - 1) {
+    if (speaks()) across_ = &hosts_.lasts();
   }
   [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
   // Those of this host. The one with this index speaks for it.
@@ -78,6 +86,19 @@ class Step {
  private:
   const Members* members_;
 };
+
+// Where the composition itself packs or reduces data of a device: for its first wait, once the steps have their places,
+// so that a call that starts a non-blocking operation need not do that.
+[[nodiscard]] inline Task leave_device_data_for_later(const Call& call) {
+  shared::NextRound next;
+  const p2p::When later = shared::when(next);
+  if (!call.blocking && mem::maybe_device() &&
+      (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData)) {
+    const Status waited = co_await later;
+    co_return waited;
+  }
+  co_return kOk;
+}
 
 // What came of all steps: the first error.
 class Outcome {
@@ -123,9 +144,11 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
 }
 
 // There are hosts to compose over, and the operands' order is kept.
-[[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept { return query.hosts > 1; }
+[[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept {
+  return query.hosts > 1 && query.ranks_per_host > 1;
+}
 [[nodiscard]] constexpr bool over_hosts_in_order(const Query& query) noexcept {
-  return query.hosts > 1 && (query.commutative || query.hosts_in_order);
+  return over_hosts(query) && (query.commutative || query.hosts_in_order);
 }
 
 }  // namespace hr::coll

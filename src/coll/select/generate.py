@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes select/default.json as a constexpr table: generate.py default.json default_table.hpp
 
-A row: operation, algorithm, and optionally max_bytes, max_ranks (inclusive; without: any), memory (any, host, device)
-and oversubscribed (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
+A row: operation, algorithm, and optionally max_bytes, max_ranks, max_hosts (that the ranks are spread over),
+max_ranks_per_host (the most on one of them; all inclusive; without: any), memory (any, host, device) and oversubscribed (true: only where processes outnumber the cores; false: only where not). Rows are tried in order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "memory", "oversubscribed"}
+KEYS = {"operation", "algorithm", "max_bytes", "max_ranks", "max_hosts", "max_ranks_per_host", "memory", "oversubscribed"}
 MEMORY = {"any": "kAny", "host": "kHost", "device": "kDevice"}
 OVERSUBSCRIBED = {None: "kAny", False: "kNo", True: "kYes"}
 ANY_BYTES = "std::numeric_limits<std::size_t>::max()"
@@ -30,7 +30,8 @@ def line(row: dict) -> str:
     return (
         f"    {{Operation::{enumerator(row['operation'])}, {row.get('max_bytes', ANY_BYTES)}, "
         f"{row.get('max_ranks', ANY_RANKS)}, SelectionRow::Memory::{memory}, \"{row['algorithm']}\", "
-        f"SelectionRow::Oversubscribed::{OVERSUBSCRIBED[row.get('oversubscribed')]}}},"
+        f"SelectionRow::Oversubscribed::{OVERSUBSCRIBED[row.get('oversubscribed')]}, "
+        f"{row.get('max_hosts', ANY_RANKS)}, {row.get('max_ranks_per_host', ANY_RANKS)}}},"
     )
 
 

@@ -87,7 +87,8 @@ std::string encode(const std::vector<SelectionRow>& rows) {
   for (const SelectionRow& row : rows) {
     text += std::string(name(row.operation)) + "." + std::to_string(row.max_bytes) + "." +
             std::to_string(row.max_ranks) + "." + std::to_string(static_cast<int>(row.memory)) + "." +
-            std::to_string(static_cast<int>(row.oversubscribed)) + "." + std::string(row.algorithm) + ",";
+            std::to_string(static_cast<int>(row.oversubscribed)) + "." + std::to_string(row.max_hosts) + "." +
+            std::to_string(row.max_ranks_per_host) + "." + std::string(row.algorithm) + ",";
   }
   return text;
 }
@@ -118,6 +119,8 @@ Status decode(std::string_view text, std::vector<SelectionRow>* rows) {
     row.max_ranks = static_cast<int>(number(0x7fffffff));
     row.memory = static_cast<SelectionRow::Memory>(number(2));
     row.oversubscribed = static_cast<SelectionRow::Oversubscribed>(number(2));
+    row.max_hosts = static_cast<int>(number(SelectionRow::kAnyNumber));
+    row.max_ranks_per_host = static_cast<int>(number(SelectionRow::kAnyNumber));
     const Named algorithm = named(row.operation, line);
     if (!operation || !good || !algorithm.known) {
       return fail(Errc::kOther, "\"%.100s\" is no row of a tuning file", whole.c_str());

@@ -67,8 +67,19 @@ class Section {
   std::string where_;
 };
 
+// A key that says how many there are at most; none: any number.
+Status most_of(const Section& section, const char* key, const char* of_what, int* most) {
+  std::uint64_t number = std::numeric_limits<int>::max();
+  if (section.has(key)) HR_TRY(section.number(key, &number));
+  if (number > std::numeric_limits<int>::max())
+    return section.wrong(number, std::string(of_what) + " are more than there can be");
+  *most = static_cast<int>(number);
+  return kOk;
+}
+
 Status parse_row(const Section& section, SelectionRow* row) {
-  HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "memory", "crowded", "oversubscribed", "algorithm"}));
+  HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "max_hosts", "max_ranks_per_host", "memory",
+                           "crowded", "oversubscribed", "algorithm"}));
   std::string operation;
   std::string algorithm;
   HR_TRY(section.text("operation", &operation));
@@ -81,12 +92,11 @@ Status parse_row(const Section& section, SelectionRow* row) {
   row->algorithm = found.name();
 
   std::uint64_t bytes = std::numeric_limits<std::size_t>::max();
-  std::uint64_t ranks = std::numeric_limits<int>::max();
   if (section.has("max_bytes")) HR_TRY(section.number("max_bytes", &bytes));
-  if (section.has("max_ranks")) HR_TRY(section.number("max_ranks", &ranks));
-  if (ranks > std::numeric_limits<int>::max()) return section.wrong(ranks, "ranks are more than there can be");
   row->max_bytes = bytes;
-  row->max_ranks = static_cast<int>(ranks);
+  HR_TRY(most_of(section, "max_ranks", "ranks", &row->max_ranks));
+  HR_TRY(most_of(section, "max_hosts", "hosts", &row->max_hosts));
+  HR_TRY(most_of(section, "max_ranks_per_host", "ranks", &row->max_ranks_per_host));
 
   if (section.has("memory")) {
     std::string memory;

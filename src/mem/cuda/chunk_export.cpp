@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+
+#include "mem/state.hpp"
 
 namespace hr::mem::cuda {
 
@@ -31,10 +34,19 @@ namespace {
 
 constexpr std::size_t kMostDescriptors = 512;
 
-// Others read these while the library runs, and find by the ids what is in use. Untouched pages cost nothing.
-ChunkTable tables[512];
+constexpr std::size_t kTables = 512;
 
-std::size_t open_descriptors = 0;
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+struct State final : FileState {
+  // Others read these while the library runs, and find by the ids what is in use. Untouched pages cost nothing.
+  std::unique_ptr<ChunkTable[], Free> tables{static_cast<ChunkTable*>(std::calloc(kTables, sizeof(ChunkTable)))};
+  std::size_t open_descriptors = 0;
+  std::uint64_t stamp = 0;
+  std::vector<std::weak_ptr<ChunkExport::Chunk>> chunks;  // ranges that overlap share descriptors
+};
+State& state() { return own<State>(); }
 
 // The program needs descriptors, too.
 std::size_t most_descriptors() noexcept {
@@ -44,7 +56,7 @@ std::size_t most_descriptors() noexcept {
 }
 
 std::uint64_t own_stamp() noexcept {
-  static std::uint64_t stamp = 0;
+  std::uint64_t& stamp = state().stamp;
   if (stamp == 0 && ::getrandom(&stamp, sizeof stamp, GRND_NONBLOCK) != sizeof stamp) {
     stamp = static_cast<std::uint64_t>(::getpid()) << 32 | (reinterpret_cast<std::uintptr_t>(&stamp) >> 12);
   }
@@ -52,9 +64,11 @@ std::uint64_t own_stamp() noexcept {
 }
 
 ChunkTable* free_table() noexcept {
-  const auto found =
-      std::find_if(std::begin(tables), std::end(tables), [](const ChunkTable& table) { return table.id == 0; });
-  return found == std::end(tables) ? nullptr : found;
+  ChunkTable* const first = state().tables.get();
+  if (first == nullptr) return nullptr;
+  ChunkTable* const end = first + kTables;
+  ChunkTable* const found = std::find_if(first, end, [](const ChunkTable& table) { return table.id == 0; });
+  return found == end ? nullptr : found;
 }
 
 void set_id(ChunkTable& table, std::uint64_t id) noexcept {
@@ -89,22 +103,21 @@ bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) 
 ChunkExport::Chunk::~Chunk() {
   if (descriptor < 0) return;
   ::close(descriptor);
-  --open_descriptors;
+  --state().open_descriptors;
 }
 
 Status ChunkExport::open(DeviceAddress address, std::shared_ptr<Chunk>* chunk) {
-  // Ranges that overlap share descriptors.
-  static std::vector<std::weak_ptr<Chunk>> known;
+  auto& known = state().chunks;
   auto made = std::make_shared<Chunk>();
   if (!chunk_at(address, &made->base, &made->bytes) ||
       driver().pointer_get_attribute(&made->id, kAttributeBufferId, made->base) != kSuccess)
     return not_exported("it is not mapped", address);
-  std::erase_if(known, [](const std::weak_ptr<Chunk>& each) { return each.expired(); });
-  for (const std::weak_ptr<Chunk>& each : known) {
+  std::erase_if(known, [](const auto& each) { return each.expired(); });
+  for (const auto& each : known) {
     *chunk = each.lock();
     if ((*chunk)->base == made->base && (*chunk)->bytes == made->bytes && (*chunk)->id == made->id) return kOk;
   }
-  if (open_descriptors >= most_descriptors()) return not_exported("too many descriptors are open", address);
+  if (state().open_descriptors >= most_descriptors()) return not_exported("too many descriptors are open", address);
   ChunkHandle handle = 0;
   Result result = driver().chunk_retain(&handle, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
   if (result != kSuccess) return not_exported(error_text(result).name, address);
@@ -114,7 +127,7 @@ Status ChunkExport::open(DeviceAddress address, std::shared_ptr<Chunk>* chunk) {
     made->descriptor = -1;
     return not_exported(error_text(result).name, address);
   }
-  ++open_descriptors;
+  ++state().open_descriptors;
   (void)::fcntl(made->descriptor, F_SETFD, FD_CLOEXEC);
   known.push_back(made);
   *chunk = std::move(made);

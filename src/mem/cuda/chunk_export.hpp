@@ -44,6 +44,7 @@ struct ChunkTableName {
 
 class ChunkExport {
  public:
+  struct Chunk;  // chunk_export.cpp
   // The chunks that [begin, end) lies in. MPI_ERR_UNSUPPORTED_OPERATION where they cannot be exported, are too many, or
   // do not follow one another.
   static Status make(DeviceAddress begin, DeviceAddress end, std::uint64_t id, std::unique_ptr<ChunkExport>* made);
@@ -64,7 +65,6 @@ class ChunkExport {
   [[nodiscard]] bool gone() const noexcept;
 
  private:
-  struct Chunk;
   ChunkExport() = default;
   static Status open(DeviceAddress address, std::shared_ptr<Chunk>* chunk);
 

@@ -10,14 +10,17 @@
 #include "base/log.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/resident_copier.hpp"
+#include "mem/state.hpp"
 
 extern "C" const unsigned char headrace_fatbin[];
 
 namespace hr::mem::cuda {
 namespace {
 
-// A handful of contexts at most: searched in order. Owner of every Context.
-std::vector<std::unique_ptr<Context>> contexts;
+struct Contexts final : FileState {
+  std::vector<std::unique_ptr<Context>> all;  // a handful at most: searched in order. Owner of every Context
+  bool kernels_noted = false;                 // that they are not there
+};
 
 // Differs when a context was destroyed and another made at the same address; 0 where the driver cannot say.
 bool current_id(ContextHandle handle, std::uint64_t* id) {
@@ -105,7 +108,7 @@ Status Context::of(const Location& location, Context** context) {
 // Our reference keeps it; only a reset ends it, which its id tells.
 Context* Context::retained_primary(int device) noexcept {
   if (driver().context_id == nullptr) return nullptr;
-  for (const auto& known : contexts) {
+  for (const auto& known : own<Contexts>().all) {
     if (!known->primary_retained_ || known->device_ != device) continue;
     const std::uint64_t epoch = DriverEpoch::current();
     if (known->alive_epoch_ != epoch && !alive(known->handle_, known->id_)) return nullptr;
@@ -121,6 +124,7 @@ bool Context::alive(ContextHandle handle, std::uint64_t id) noexcept {
 }
 
 Status Context::open(ContextHandle handle, int device, Context** context) {
+  auto& contexts = own<Contexts>().all;
   const auto known =
       std::find_if(contexts.begin(), contexts.end(), [&](const auto& entry) { return entry->handle_ == handle; });
   if (known != contexts.end() && (*known)->alive_epoch_ == DriverEpoch::current()) {
@@ -170,10 +174,10 @@ Status Context::load_module() {
     module_state_ = Module::kLoaded;
     return kOk;
   }
-  static bool noted = false;
   std::uint64_t code_bytes = 0;
   std::memcpy(&code_bytes, headrace_fatbin + 8, sizeof code_bytes);
-  log::note_once(noted, "device data of derived types moves by copy engine: %s (CUDA device %d: %s)",
+  log::note_once(own<Contexts>().kernels_noted,
+                 "device data of derived types moves by copy engine: %s (CUDA device %d: %s)",
                  code_bytes == 0 ? "this library was built without nvcc" : "the kernels do not load", device_,
                  error_text(result).name);
   return kOk;
@@ -280,7 +284,8 @@ bool Context::fence_passed(std::uint32_t number) {
 }
 
 Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
-  for (const auto& known : contexts) {
+  if (mem::detail::current_state == nullptr) return nullptr;
+  for (const auto& known : own<Contexts>().all) {
     if (known->handle_ == handle && known->id_ == id) return known.get();
   }
   return nullptr;
@@ -364,11 +369,11 @@ Current::~Current() {
   if (status_.ok()) (void)driver().context_pop(&popped);
 }
 
-Status release_contexts() {
+void release_contexts() {
   release_ipc();
+  auto& contexts = own<Contexts>().all;
   for (const auto& context : contexts) context->release();
   contexts.clear();
-  return kOk;
 }
 
 }  // namespace hr::mem::cuda

@@ -4,7 +4,7 @@
 // The streams are blocking ones (flags 0), so that work on the legacy default stream before a call is ordered before
 // ours, and ours before what comes after.
 //
-// Owner: the table in context.cpp, until release_contexts() (MPI_Finalize) or until the program is found to have
+// Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is for one call of the layer above; do not keep it.
 // Threads: under the library lock; any thread may use any Context through Current.
 #pragma once
@@ -107,7 +107,7 @@ class Context {
 
   friend class Staging;
   friend class PinnedStaging;
-  friend Status release_contexts();
+  friend void release_contexts();
 
   struct Buffer {
     DeviceAddress address = 0;
@@ -165,6 +165,6 @@ class Current {
 };
 
 // Gives everything back: streams, modules, buffers, retained primary contexts.
-Status release_contexts();
+void release_contexts();
 
 }  // namespace hr::mem::cuda

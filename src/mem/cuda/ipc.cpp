@@ -11,6 +11,7 @@
 #include "base/statistics.hpp"
 #include "mem/cuda/chunk_export.hpp"
 #include "mem/cuda/chunk_import.hpp"
+#include "mem/state.hpp"
 
 namespace hr::mem::cuda {
 
@@ -38,16 +39,8 @@ struct Exported {
 };
 static_assert(sizeof(ChunkTableName) <= sizeof(IpcHandle));
 
-// A handful of live allocations carry a program's messages: searched in order, the last used first.
-std::vector<Exported> exports;
-std::size_t next_swept = 0;
 // What a sweep asks the driver at most, 0.1 us a question.
 constexpr std::size_t kQuestionsASweep = 64;
-std::uint64_t chunk_exports = 0;  // ever
-std::vector<int> kept_from;       // processes that cannot map memory in chunks
-ExportKeeper export_keeper;
-std::vector<std::unique_ptr<Mapping>> mappings;
-std::uint64_t uses = 0;
 
 struct Refusal {
   ContextHandle context;
@@ -55,7 +48,21 @@ struct Refusal {
   int process;
   bool chunks;
 };
-std::vector<Refusal> refusals;
+
+struct State final : FileState {
+  // A handful of live allocations carry a program's messages: searched in order, the last used first.
+  std::vector<Exported> exports;
+  std::size_t next_swept = 0;
+  std::uint64_t chunk_exports = 0;  // ever
+  std::vector<int> kept_from;       // processes that cannot map memory in chunks
+  ExportKeeper export_keeper;
+  std::vector<std::unique_ptr<Mapping>> mappings;
+  std::uint64_t uses = 0;
+  std::vector<Refusal> refusals;
+  bool refusal_noted = false;
+  bool chunk_refusal_noted = false;
+};
+State& state() { return own<State>(); }
 
 bool gone(const Exported& exported) {
   if (exported.chunks != nullptr) return exported.chunks->gone();
@@ -78,7 +85,7 @@ void close(const Mapping& mapping) noexcept {
 
 template <class Predicate>
 void close_if(const Predicate& predicate) {
-  std::erase_if(mappings, [&](const std::unique_ptr<Mapping>& mapping) {
+  std::erase_if(state().mappings, [&](const std::unique_ptr<Mapping>& mapping) {
     if (mapping->pins != 0 || !predicate(*mapping)) return false;
     close(*mapping);
     subtract(Statistic::cuda_ipc_mappings);
@@ -89,6 +96,7 @@ void close_if(const Predicate& predicate) {
 
 void make_room() {
   const auto limit = static_cast<std::size_t>(knobs().cuda_ipc_mappings);
+  const auto& mappings = state().mappings;
   while (mappings.size() >= limit) {
     const Mapping* oldest = nullptr;
     for (const auto& mapping : mappings) {
@@ -101,6 +109,7 @@ void make_room() {
 }
 
 bool refused_before(const Context& context, int process, bool chunks) {
+  const auto& refusals = state().refusals;
   return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& refusal) {
     return refusal.context == context.handle() && refusal.context_id == context.id() && refusal.process == process &&
            refusal.chunks == chunks;
@@ -108,9 +117,8 @@ bool refused_before(const Context& context, int process, bool chunks) {
 }
 
 Status refuse(const Context& context, int process, Result result) {
-  refusals.push_back({context.handle(), context.id(), process, false});
-  static bool noted = false;
-  log::note_once(noted,
+  state().refusals.push_back({context.handle(), context.id(), process, false});
+  log::note_once(state().refusal_noted,
                  "GPU memory of rank %d cannot be mapped on CUDA device %d (%s): their messages are staged through "
                  "pinned memory",
                  process, context.device(), error_text(result).name);
@@ -120,14 +128,13 @@ Status refuse(const Context& context, int process, Result result) {
 
 Status refuse_chunks(const Context& context, int process) {
   const std::string why = take_detail();
-  refusals.push_back({context.handle(), context.id(), process, true});
-  static bool noted = false;
+  state().refusals.push_back({context.handle(), context.id(), process, true});
   log::note_once(
-      noted,
+      state().chunk_refusal_noted,
       "GPU memory of rank %d that is put together from chunks cannot be mapped on CUDA device %d (%s): their "
       "messages are staged",
       process, context.device(), why.c_str());
-  if (export_keeper.refuse != nullptr) export_keeper.refuse(process);
+  if (state().export_keeper.refuse != nullptr) state().export_keeper.refuse(process);
   return fail(Errc::kUnsupportedOperation, "memory in chunks of rank %d on CUDA device %d: %s", process,
               context.device(), why.c_str());
 }
@@ -161,21 +168,25 @@ Status open_chunks(const Context& context, const Export& what, Mapping* made) {
 
 // Looks at exports in turn until that many questions have been asked, at each once.
 void sweep(std::size_t questions) {
+  auto& exports = state().exports;
+  std::size_t& next = state().next_swept;
+  const ExportKeeper& keeper = state().export_keeper;
   for (std::size_t left = exports.size(); left > 0 && questions > 0; --left) {
-    if (next_swept >= exports.size()) next_swept = 0;
-    questions -= std::min(questions, exports[next_swept].questions());
-    if (!gone(exports[next_swept])) {
-      ++next_swept;
+    if (next >= exports.size()) next = 0;
+    questions -= std::min(questions, exports[next].questions());
+    if (!gone(exports[next])) {
+      ++next;
       continue;
     }
-    const Exported dead = std::move(exports[next_swept]);
-    exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(next_swept));
-    if (export_keeper.revoke == nullptr) continue;
-    for (const int process : dead.processes) export_keeper.revoke(process, dead.data.id);
+    const Exported dead = std::move(exports[next]);
+    exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(next));
+    if (keeper.revoke == nullptr) continue;
+    for (const int process : dead.processes) keeper.revoke(process, dead.data.id);
   }
 }
 
 std::vector<Exported>::iterator find_export(const Location& where, const Range& range) {
+  auto& exports = state().exports;
   return std::find_if(exports.begin(), exports.end(), [&](const Exported& each) {
     if (!where.chunks) return each.data.id == where.id;
     return each.chunks != nullptr && each.data.covers(range.begin, range.end) &&
@@ -185,7 +196,7 @@ std::vector<Exported>::iterator find_export(const Location& where, const Range& 
 
 Status make_export(const Location& where, const Range& range, Exported* made) {
   if (where.chunks) {
-    const std::uint64_t id = Export::kChunks | ++chunk_exports;
+    const std::uint64_t id = Export::kChunks | ++state().chunk_exports;
     HR_TRY(ChunkExport::make(range.begin, range.end, id, &made->chunks));
     made->data = {id, made->chunks->base(), made->chunks->bytes(), {}};
     const ChunkTableName name = made->chunks->name();
@@ -205,6 +216,7 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
 }
 
 bool is_kept_from(int process) noexcept {
+  const auto& kept_from = state().kept_from;
   return std::find(kept_from.begin(), kept_from.end(), process) != kept_from.end();
 }
 
@@ -217,12 +229,13 @@ Status export_to(std::span<const int> processes, const Location& where, const Ra
                   process);
     }
   }
+  auto& exports = state().exports;
   auto known = find_export(where, range);
   if (known == exports.end()) {
     if (!where.chunks) sweep(~std::size_t{0});
     Exported made;
     HR_TRY(make_export(where, range, &made));
-    if (exports.empty() && export_keeper.begin != nullptr) export_keeper.begin();
+    if (exports.empty() && state().export_keeper.begin != nullptr) state().export_keeper.begin();
     exports.push_back(std::move(made));
     known = std::prev(exports.end());
   }
@@ -244,23 +257,24 @@ bool exports_to(int process, const Location& where) noexcept {
 }
 
 void keep_chunks_from(int process) {
-  if (!is_kept_from(process)) kept_from.push_back(process);
+  if (!is_kept_from(process)) state().kept_from.push_back(process);
 }
 
-void set_export_keeper(const ExportKeeper& keeper) noexcept { export_keeper = keeper; }
+void set_export_keeper(const ExportKeeper& keeper) noexcept { state().export_keeper = keeper; }
 
 void sweep_exports() { sweep(kQuestionsASweep); }
 
-bool any_exports() noexcept { return !exports.empty(); }
+bool any_exports() noexcept { return !state().exports.empty(); }
 
 DeviceAddress base_of(const Mapping& mapping) noexcept { return mapping.base; }
 
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping) {
   if (what.chunks()) add(Statistic::cuda_ipc_chunks);
-  for (const auto& each : mappings) {
+  State& kept = state();
+  for (const auto& each : kept.mappings) {
     if (each->id == what.id && each->process == process && each->context == context.handle() &&
         each->context_id == context.id() && !each->revoked) {
-      each->used = ++uses;
+      each->used = ++kept.uses;
       ++each->pins;
       add(Statistic::cuda_ipc_hits);
       *mapping = each.get();
@@ -277,14 +291,14 @@ Status map_import(Context& context, int process, const Export& what, Mapping** m
   made->process = process;
   made->id = what.id;
   HR_TRY(what.chunks() ? open_chunks(context, what, made.get()) : open_allocation(context, what, made.get()));
-  made->used = ++uses;
+  made->used = ++kept.uses;
   made->pins = 1;
   made->bytes = what.bytes;
   add(Statistic::cuda_ipc_misses);
   add(Statistic::cuda_ipc_mappings);
   add(Statistic::cuda_ipc_mapped_bytes, what.bytes);
   *mapping = made.get();
-  mappings.push_back(std::move(made));
+  kept.mappings.push_back(std::move(made));
   return kOk;
 }
 
@@ -295,7 +309,7 @@ void unpin(Mapping* mapping) noexcept {
 }
 
 void revoke_import(int process, std::uint64_t id) noexcept {
-  for (const auto& mapping : mappings) {
+  for (const auto& mapping : state().mappings) {
     if (mapping->process != process || mapping->id != id || mapping->revoked) continue;
     mapping->revoked = true;
     add(Statistic::cuda_ipc_revocations);
@@ -305,14 +319,15 @@ void revoke_import(int process, std::uint64_t id) noexcept {
 
 void release_ipc() noexcept {
   close_if([](const Mapping&) { return true; });
-  for (const auto& pinned : mappings) {
+  State& kept = state();
+  for (const auto& pinned : kept.mappings) {
     subtract(Statistic::cuda_ipc_mappings);
     subtract(Statistic::cuda_ipc_mapped_bytes, pinned->bytes);
   }
-  mappings.clear();
-  exports.clear();
-  refusals.clear();
-  kept_from.clear();
+  kept.mappings.clear();
+  kept.exports.clear();
+  kept.refusals.clear();
+  kept.kept_from.clear();
 }
 
 }  // namespace hr::mem::cuda

@@ -7,9 +7,9 @@
 //
 // Memory of cuMemAlloc and cudaMalloc goes by legacy IPC, an allocation at a time. Memory in chunks (VMM) goes by file
 // descriptors (chunk_export.hpp), as many chunks as are needed. Pools and managed memory cannot be exported.
-// Owner: the tables are process-wide, until release_ipc(). A mapping in use is pinned and outlives its revocation until
-// it is unpinned. Threads: library lock. No function here waits for the device, but opening and closing a mapping
-// takes the driver a millisecond.
+// Owner: the tables are of the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
+// revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
+// closing a mapping takes the driver a millisecond.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,11 @@ inline constexpr double kBlindSleepSeconds = 200e-6;
 struct Doorbell {
   alignas(128) std::atomic<std::uint64_t> state;  // low half: threads armed; high half, the futex: rings
   std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
-  std::atomic<std::int32_t> pid;                  // of the owner; set when it attaches
+  std::atomic<std::int32_t> pid;                  // of the owner; set when it attaches, after the two below
+  // Where the owner keeps a random number, and that number: who reads another one there has not reached the owner, but
+  // a process that has its number elsewhere (in another pid namespace).
+  std::atomic<std::uint64_t> witness_address;
+  std::atomic<std::uint64_t> witness;
   // Two bitmaps of words() words each follow: connected, then pending.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }
@@ -62,7 +66,7 @@ struct Doorbell {
   static std::uint32_t rings_in(std::uint64_t state) noexcept { return static_cast<std::uint32_t>(state >> 32); }
 };
 
-// Registers this process as one whose sends need no fence; remembers whether the system can.
+// Registers this process, for as long as it lives, as one whose sends need no fence; remembers whether the system can.
 void register_barrier() noexcept;
 [[nodiscard]] bool has_barrier() noexcept;
 

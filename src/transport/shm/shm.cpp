@@ -2,10 +2,13 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +40,14 @@ constexpr int kLaunchersTime = 1000;
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
 constexpr unsigned kLone = 2;
+
+std::uint64_t make_witness() noexcept {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
+  return number;
+}
+// What others recognise this process by (Doorbell::witness).
+const std::uint64_t witness = make_witness();
 
 // Key in the host's store: where to open the segment.
 constexpr const char* kFile = "shm";
@@ -161,6 +172,8 @@ class Shm final : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
+  // Whether the process that has a peer's number here is the peer: its memory must not be touched else. Found out once.
+  Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
   const Handlers& handlers_;
@@ -184,7 +197,9 @@ class Shm final : public Transport {
   std::vector<Outgoing> outgoing_;                 // by index on the node
   std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
-  std::vector<int> incoming_of_;  // place in incoming_ by index on the node; -1: not connected
+  enum class Memory : std::uint8_t { kUnknown, kPeers, kNotReached };
+  std::unique_ptr<std::atomic<Memory>[]> memory_;  // by index on the node; copies need not hold the library lock
+  std::vector<int> incoming_of_;                   // place in incoming_ by index on the node; -1: not connected
 };
 
 void Shm::create(const Job& job) {
@@ -227,8 +242,11 @@ Status Shm::open() {
     }
   }
   bell_ = segment_.doorbell(own_);
+  bell_->witness_address.store(reinterpret_cast<std::uintptr_t>(&witness), std::memory_order_relaxed);
+  bell_->witness.store(witness, std::memory_order_relaxed);
   bell_->pid.store(::getpid(), std::memory_order_release);
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
+  memory_ = std::make_unique<std::atomic<Memory>[]>(static_cast<std::size_t>(count));
   outgoing_.resize(static_cast<std::size_t>(count));
   incoming_of_.assign(static_cast<std::size_t>(count), -1);
   for (int peer = 0; peer < count; ++peer) {
@@ -360,10 +378,9 @@ std::span<std::byte> Shm::staging(int proc) {
   if (own_staging_ == Staging::kUnasked) {
     const Status reserved = segment_.reserve_staging(own_);
     own_staging_ = reserved.ok() ? Staging::kReserved : Staging::kNone;
-    static bool noted = false;
     if (!reserved.ok()) {
-      log::note_once(noted, "messages between GPU memory and other processes are not pipelined: %s",
-                     take_detail().c_str());
+      log::write(log::Level::kNote, "messages between GPU memory and other processes are not pipelined: %s",
+                 take_detail().c_str());
     }
   }
   return own_staging_ == Staging::kReserved ? segment_.staging(own_) : std::span<std::byte>{};
@@ -389,8 +406,34 @@ void Shm::sleep(std::uint32_t armed, double at_most_seconds) {
   bell_->disarm(armed);
 }
 
+Status Shm::recognise(int proc) {
+  std::atomic<Memory>& memory = memory_[static_cast<std::size_t>(local(proc))];
+  const auto stranger = [proc](const char* why) {
+    return fail(Errc::kUnsupportedOperation, "the memory of rank %d cannot be reached: %s", proc, why);
+  };
+  switch (memory.load(std::memory_order_relaxed)) {
+    case Memory::kPeers:
+      return kOk;
+    case Memory::kNotReached:
+      return stranger("found out before");
+    case Memory::kUnknown:
+      break;
+  }
+  const Doorbell& bell = *segment_.doorbell(local(proc));
+  const pid_t pid = pid_of(proc);
+  std::uint64_t found = 0;
+  const RemotePart part{bell.witness_address.load(std::memory_order_relaxed), reinterpret_cast<std::byte*>(&found),
+                        sizeof found};
+  const Status reading = read_process({proc, pid}, {&part, 1});
+  const bool known = reading.ok() && found == bell.witness.load(std::memory_order_relaxed);
+  memory.store(known ? Memory::kPeers : Memory::kNotReached, std::memory_order_relaxed);
+  if (known) return kOk;
+  return reading.ok() ? stranger("another process has its number here") : reading;
+}
+
 Status Shm::get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) {
   if (key != nullptr) return Errc::kUnsupportedOperation;
+  HR_TRY(recognise(proc));
   HR_TRY(read_process({proc, pid_of(proc)}, parts));
   if (done != nullptr) done->complete = true;
   return kOk;
@@ -398,6 +441,7 @@ Status Shm::get(int proc, const RemoteKey* key, std::span<const RemotePart> part
 
 Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) {
   if (key != nullptr) return Errc::kUnsupportedOperation;
+  HR_TRY(recognise(proc));
   HR_TRY(write_process({proc, pid_of(proc)}, parts));
   if (done != nullptr) done->complete = true;
   return kOk;

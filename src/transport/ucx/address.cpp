@@ -58,14 +58,14 @@ Status publish_address(int rank, std::span<const std::byte> address) {
 
 Status fetch_address(int rank, std::vector<std::byte>* address) {
   std::string text;
-  HR_TRY(boot::get(key_of(rank, 0), &text));
+  HR_TRY(boot::get(rank, key_of(rank, 0), &text));
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   const auto digits = static_cast<std::size_t>(end - text.data());
   const bool good = error == std::errc() && digits < text.size() && *end == '.';
   std::string more;
   for (std::size_t piece = 1; good && text.size() < digits + 1 + length; ++piece) {
-    HR_TRY(boot::get(key_of(rank, piece), &more));
+    HR_TRY(boot::get(rank, key_of(rank, piece), &more));
     if (more.empty()) break;
     text += more;
   }

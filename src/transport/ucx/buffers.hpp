@@ -22,7 +22,8 @@ struct Head {
 };
 static_assert(sizeof(Head) == 40);
 
-inline constexpr std::size_t kMaxPayload = 65536;
+// With its head and UCX's own it is one segment of UCX's, of 64 KiB, of which nothing need be put together.
+inline constexpr std::size_t kMaxPayload = 65536 - 512;
 
 struct Buffer {
   Buffer* next = nullptr;  // while it is not in use

@@ -36,6 +36,8 @@ namespace hr::transport::ucx {
   X(am_send_nbx)                \
   X(am_recv_data_nbx)           \
   X(am_data_release)            \
+  X(dt_create_generic)          \
+  X(dt_destroy)                 \
   X(mem_map)                    \
   X(mem_unmap)                  \
   X(rkey_pack)                  \

@@ -19,6 +19,7 @@
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/sleepers.hpp"
 #include "transport/ucx/unavailable.hpp"
+#include "transport/ucx/unpacking.hpp"
 #include "transport/ucx/updates.hpp"
 #include "transport/ucx/worker.hpp"
 
@@ -33,11 +34,14 @@ constexpr int kMostInFlight = 32;
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// A message that has come: memory of UCX's, or of ours where UCX had no room for it.
-struct Arrived {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-  bool ours = false;
+// The least that is sent from where it is: shorter ones UCX copies anyway (TCP: up to 8 KiB).
+constexpr std::size_t kInPlaceBytes = 8192;
+// What is said with announced data, beside it.
+constexpr std::size_t kMostSaid = 512;
+
+// A message that has come before its turn: its head, its payload, and what is announced with it.
+struct Early {
+  std::vector<std::byte> bytes;
 };
 
 // A request of UCX's on host memory, which calls back with this argument.
@@ -63,6 +67,8 @@ class Ucx final : public Transport {
     return {.inline_bytes = 0,
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
+            .in_place_bytes = kInPlaceBytes,
+            .announces = true,
             .exposes_host = true,
             .exposes_device = worker_.knows_device_memory(),
             .latency_seconds = 10e-6,
@@ -73,6 +79,12 @@ class Ucx final : public Transport {
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
   std::byte* reserve(int proc, std::size_t bytes) override;
   void commit(int proc, const Header& header) override;
+  Status send_in_place(int proc, const Header& header, const std::byte* data, std::size_t bytes,
+                       Operation* done) override;
+  Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const std::byte* data,
+                  std::size_t bytes, Operation* done) override;
+  Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
+  void refuse(int proc, AnnouncedData data) noexcept override;
   bool progress() override;
 
   Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) override {
@@ -117,7 +129,7 @@ class Ucx final : public Transport {
     std::uint64_t sent = 0;
     int in_flight = 0;
     Buffer* reserved = nullptr;
-    InOrder<Arrived> order;
+    InOrder<Early> order;
     Operation fence;  // of fence(), while `fencing`
     bool fencing = false;
     ucs_status_t failure = UCS_OK;
@@ -140,13 +152,18 @@ class Ucx final : public Transport {
   void close_failed();
   void end_flushes();
 
-  void deliver(Arrived& message);
-  void release(Arrived& message);
-  void deliver_all();
+  [[nodiscard]] Status no_room(const Peer& peer) const;
+  // Sends it with what is said about it in front. `in_flight`: it counts until UCX has done with it.
+  Status post_in_place(Peer& peer, std::span<const std::byte> said, const std::byte* data, std::size_t bytes,
+                       std::uint32_t flags, bool in_flight, Operation* done);
+  void end_in_place(Peer& peer, Operation* done, ucs_status_t status);
+
+  void deliver(const Head& head, const std::byte* payload, std::size_t bytes);
 
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
-  static void fetched(void* request, ucs_status_t status, std::size_t bytes, void* argument);
+  static void taken(void* request, ucs_status_t status, std::size_t bytes, void* argument);
+  static void sent_in_place(void* request, ucs_status_t status, void* argument);
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
@@ -164,10 +181,11 @@ class Ucx final : public Transport {
     Operation puts;
     Operation* done;
   };
-  // A message whose data is still being fetched.
-  struct Fetch {
-    Ucx& owner;
-    Arrived message;
+  // Data that UCX takes from, or puts, where it is.
+  struct InPlace {
+    Peer& peer;
+    Operation* done;
+    bool in_flight;
   };
 
   int rank_;
@@ -179,7 +197,7 @@ class Ucx final : public Transport {
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
-  std::vector<Arrived> arrived_;              // since the last delivery
+  Unpacking unpacking_{library_};
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not told yet
@@ -196,11 +214,8 @@ Ucx::~Ucx() {
     worker_.abandon();
     return;
   }
-  for (Arrived& message : arrived_) release(message);
   for (auto& each : peers_) {
-    if (each == nullptr) continue;
-    for (auto& [number, message] : each->order.early()) release(message);
-    if (each->reserved != nullptr) buffers_.give_back(each->reserved);
+    if (each != nullptr && each->reserved != nullptr) buffers_.give_back(each->reserved);
   }
 }
 
@@ -210,7 +225,7 @@ Status Ucx::create() {
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = kMessages;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
   handler.cb = arrive;
   handler.arg = this;
   const ucs_status_t status = library_.worker_set_am_recv_handler(worker_.get(), &handler);
@@ -339,18 +354,19 @@ void Ucx::commit(int proc, const Header& header) {
 
 Status Ucx::send(int proc, const Header& header, const void* payload, std::size_t bytes) {
   std::byte* const slot = reserve(proc, bytes);
-  if (slot == nullptr) {
-    const Peer& to = peer(proc);
-    return to.told ? why_lost(to) : Status::again();
-  }
+  if (slot == nullptr) return no_room(peer(proc));
   if (bytes != 0) std::memcpy(slot, payload, bytes);
   commit(proc, header);
   return kOk;
 }
 
+Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_lost(peer) : Status::again(); }
+
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
   ucp_request_param_t how = of_host_memory(buffer);
+  how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+  how.flags = UCP_AM_SEND_FLAG_EAGER;
   how.cb.send = sent;
   const ucs_status_ptr_t answer =
       library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
@@ -374,74 +390,141 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   if (status != UCS_OK) self.fail_path(to, status);
 }
 
+// --- data that stays where it is ---
+
+Status Ucx::send_in_place(int proc, const Header& header, const std::byte* data, std::size_t bytes, Operation* done) {
+  Peer& to = peer(proc);
+  if (to.in_flight >= kMostInFlight || to.failure != UCS_OK) return no_room(to);
+  const Head head{to.sent, static_cast<std::uint32_t>(rank_), 0, header};
+  return post_in_place(to, std::as_bytes(std::span(&head, 1)), data, bytes, UCP_AM_SEND_FLAG_EAGER, true, done);
+}
+
+// The number of those is not limited, since the other side may take the last one first.
+Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes,
+                     const std::byte* data, std::size_t bytes, Operation* done) {
+  Peer& to = peer(proc);
+  if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
+  if (to.failure != UCS_OK) return no_room(to);
+  const Head head{to.sent, static_cast<std::uint32_t>(rank_), 0, header};
+  std::byte said[sizeof head + kMostSaid];
+  std::memcpy(said, &head, sizeof head);
+  std::memcpy(said + sizeof head, payload, payload_bytes);
+  return post_in_place(to, {said, sizeof head + payload_bytes}, data, bytes, UCP_AM_SEND_FLAG_RNDV, false, done);
+}
+
+Status Ucx::post_in_place(Peer& peer, std::span<const std::byte> said, const std::byte* data, std::size_t bytes,
+                          std::uint32_t flags, bool in_flight, Operation* done) {
+  auto moving = std::make_unique<InPlace>(peer, done, in_flight);
+  ucp_request_param_t how = of_host_memory(moving.get());
+  how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+  how.flags = flags | UCP_AM_SEND_FLAG_COPY_HEADER;
+  how.cb.send = sent_in_place;
+  const ucs_status_ptr_t answer =
+      library_.am_send_nbx(peer.endpoint, kMessages, said.data(), said.size(), data, bytes, &how);
+  if (UCS_PTR_IS_ERR(answer)) {
+    fail_path(peer, UCS_PTR_STATUS(answer));
+    return Status::again();
+  }
+  ++peer.sent;
+  if (answer == nullptr) {
+    done->complete = true;
+    return kOk;
+  }
+  moving.release();  // sent_in_place() deletes it
+  peer.in_flight += in_flight;
+  in_flight_ += in_flight;
+  return kOk;
+}
+
+void Ucx::end_in_place(Peer& peer, Operation* done, ucs_status_t status) {
+  if (status != UCS_OK) fail_path(peer, status);
+  done->end(status == UCS_OK ? kOk : Status(Errc::kOther));
+}
+
+void Ucx::sent_in_place(void* request, ucs_status_t status, void* argument) {
+  const std::unique_ptr<InPlace> moving(static_cast<InPlace*>(argument));
+  Ucx& self = moving->peer.owner;
+  self.library_.request_free(request);
+  moving->peer.in_flight -= moving->in_flight;
+  self.in_flight_ -= moving->in_flight;
+  self.end_in_place(moving->peer, moving->done, status);
+}
+
+Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
+  auto moving = std::make_unique<InPlace>(peer(proc), done, false);
+  ucp_request_param_t how = of_host_memory(moving.get());
+  how.cb.recv_am = taken;
+  void* buffer = into->address;
+  std::size_t count = into->bytes;
+  if (into->unpack != nullptr) HR_TRY(unpacking_.describe(into, &how, &buffer, &count));
+  const ucs_status_ptr_t answer =
+      library_.am_recv_data_nbx(worker_.get(), reinterpret_cast<void*>(data.token), buffer, count, &how);
+  if (UCS_PTR_IS_PTR(answer)) {
+    moving.release();  // taken() deletes it
+    return kOk;
+  }
+  if (UCS_PTR_IS_ERR(answer)) fail_path(peer(proc), UCS_PTR_STATUS(answer));
+  done->status = UCS_PTR_IS_ERR(answer) ? Status(Errc::kOther) : kOk;
+  done->complete = true;
+  return kOk;
+}
+
+void Ucx::taken(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
+  const std::unique_ptr<InPlace> moving(static_cast<InPlace*>(argument));
+  Ucx& self = moving->peer.owner;
+  self.library_.request_free(request);
+  self.end_in_place(moving->peer, moving->done, status);
+}
+
+void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
+  library_.am_data_release(worker_.get(), reinterpret_cast<void*>(data.token));
+}
+
 // --- receiving ---
 
-// Nothing is delivered from within UCX: what is delivered may send and connect.
-ucs_status_t Ucx::arrive(void* argument, const void* /*header*/, std::size_t /*header_bytes*/, void* data,
-                         std::size_t bytes, const ucp_am_recv_param_t* how) {
+// Delivered from within UCX where it is its turn, so that nothing is copied twice: handlers send and connect, which UCX
+// allows there, and make no progress. A head is in front of the payload, or apart where the data was sent in place.
+ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                         const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
-  if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
-    self.arrived_.push_back({static_cast<std::byte*>(data), bytes, false});
-    return UCS_INPROGRESS;  // keeps the data
-  }
-  auto* const fetch = new Fetch{self, {new std::byte[bytes], bytes, true}};
-  ucp_request_param_t wanted = of_host_memory(fetch);
-  wanted.cb.recv_am = fetched;
-  const ucs_status_ptr_t answer =
-      self.library_.am_recv_data_nbx(self.worker_.get(), data, fetch->message.data, bytes, &wanted);
-  if (!UCS_PTR_IS_PTR(answer)) fetched(nullptr, UCS_PTR_STATUS(answer), bytes, fetch);
-  return UCS_INPROGRESS;
-}
-
-void Ucx::fetched(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
-  auto* const fetch = static_cast<Fetch*>(argument);
-  Ucx& self = fetch->owner;
-  if (request != nullptr) self.library_.request_free(request);
-  if (status == UCS_OK) {
-    self.arrived_.push_back(fetch->message);
-  } else {
-    self.release(fetch->message);  // its sender's path has failed, which is told by itself
-  }
-  delete fetch;
-}
-
-void Ucx::release(Arrived& message) {
-  if (message.ours) {
-    delete[] message.data;
-  } else if (message.data != nullptr) {
-    library_.am_data_release(worker_.get(), message.data);
-  }
-  message.data = nullptr;
-}
-
-void Ucx::deliver(Arrived& message) {
+  const bool announced = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  const auto* said = static_cast<const std::byte*>(header_bytes != 0 ? header : data);
   Head head;
-  std::memcpy(&head, message.data, sizeof head);
-  upcalls_.handlers[kind_of(head.header)](static_cast<int>(head.from), head.header, message.data + sizeof head,
-                                          message.bytes - sizeof head);
-  release(message);
+  std::memcpy(&head, said, sizeof head);
+  const std::byte* payload = header_bytes != 0 ? static_cast<const std::byte*>(data) : said + sizeof head;
+  std::size_t payload_bytes = header_bytes != 0 ? bytes : bytes - sizeof head;
+  std::byte with_data[kMostSaid + sizeof(AnnouncedData)];
+  if (announced) {
+    payload_bytes = header_bytes - sizeof head;
+    std::memcpy(with_data, said + sizeof head, payload_bytes);
+    const AnnouncedData kept{reinterpret_cast<std::uint64_t>(data)};
+    std::memcpy(with_data + payload_bytes, &kept, sizeof kept);
+    payload_bytes += sizeof kept;
+    payload = with_data;
+  }
+  InOrder<Early>& order = self.peer(static_cast<int>(head.from)).order;
+  if (order.pass(head.sequence)) [[likely]] {
+    self.deliver(head, payload, payload_bytes);
+    order.drain([&](const Early& early) {
+      Head its;
+      std::memcpy(&its, early.bytes.data(), sizeof its);
+      self.deliver(its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
+    });
+  } else {
+    std::vector<std::byte> copy(sizeof head + payload_bytes);
+    std::memcpy(copy.data(), &head, sizeof head);
+    if (payload_bytes != 0) std::memcpy(copy.data() + sizeof head, payload, payload_bytes);
+    order.keep(head.sequence, {std::move(copy)});
+  }
+  return announced ? UCS_INPROGRESS : UCS_OK;
 }
 
-void Ucx::deliver_all() {
-  std::vector<Arrived> now;
-  now.swap(arrived_);
-  for (Arrived& message : now) {
-    Head head;
-    std::memcpy(&head, message.data, sizeof head);
-    peer(static_cast<int>(head.from)).order.arrive(head.sequence, std::move(message), [this](Arrived& each) {
-      deliver(each);
-    });
-  }
-  now.clear();
-  if (arrived_.empty()) arrived_.swap(now);  // keeps its memory
+void Ucx::deliver(const Head& head, const std::byte* payload, std::size_t bytes) {
+  upcalls_.handlers[kind_of(head.header)](static_cast<int>(head.from), head.header, payload, bytes);
 }
 
 bool Ucx::progress() {
   bool moved = library_.worker_progress(worker_.get()) != 0;
-  if (!arrived_.empty()) {
-    deliver_all();
-    moved = true;
-  }
   if (updates_.has_work()) [[unlikely]] {
     updates_.work([this](int proc) { return connect(proc).ok() ? peer(proc).endpoint : nullptr; });
     moved = true;
@@ -457,7 +540,7 @@ bool Ucx::progress() {
 
 std::optional<std::uint32_t> Ucx::arm() {
   const std::uint32_t armed = sleepers_.arm();
-  const bool idle = arrived_.empty() && failed_.empty() && broken_.empty() && !updates_.has_work();
+  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
   if (idle && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
   sleepers_.disarm(armed);
   return std::nullopt;

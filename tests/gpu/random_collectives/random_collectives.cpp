@@ -32,15 +32,18 @@ struct Settings {
   int all_devices = 60;  // of 100 calls, those where all ranks take memory that other GPUs reach
 };
 
-// World, a duplicate, world turned round, its halves, and a grid.
+// World, a duplicate, world turned round, in an order drawn by lot, its halves, and a grid.
 class Groups {
  public:
-  explicit Groups(const check::Environment& mpi) {
+  Groups(const check::Environment& mpi, std::uint64_t seed) {
     MPI_Comm comm = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     add(comm, "a duplicate of world");
     CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &comm));
     add(comm, "world turned round");
+    Generator lots = generator(seed, static_cast<std::uint64_t>(mpi.rank), 57);
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, draw(lots, 0, 1000), &comm));
+    add(comm, "world in another order");
     CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, mpi.rank % 2, mpi.rank, &comm));
     add(comm, "a half of world");
     std::vector<int> sizes(2), periodic{1, 1};
@@ -124,7 +127,8 @@ Place draw_place(const Settings& settings, Generator& random, bool all_devices) 
 
 class Player {
  public:
-  Player(const Settings& settings, const check::Environment& mpi) : settings_(settings), mpi_(mpi), groups_(mpi) {}
+  Player(const Settings& settings, const check::Environment& mpi)
+      : settings_(settings), mpi_(mpi), groups_(mpi, settings.seed) {}
 
   void play() {
     for (int number = 0; number < settings_.calls;) {

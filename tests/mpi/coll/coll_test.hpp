@@ -121,6 +121,37 @@ class Choices {
   std::mt19937 engine_;
 };
 
+// World, world turned round, world in an order drawn by lot, so that its ranks lie on hosts in any way, and some of
+// these.
+class Communicators {
+ public:
+  Communicators(int rank, int size, Choices& choices) {
+    std::vector<int> keys(static_cast<std::size_t>(size));
+    for (int& key : keys) key = choices.below(1000);
+    const int least = choices.below(size);
+    const auto own = static_cast<std::size_t>(rank);
+    const bool in = size < 3 || keys[own] % 3 != 0 || rank == least || rank == (least + 1) % size;
+    comms_[0] = MPI_COMM_WORLD;
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms_[1]));
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, keys[own], &comms_[2]));
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, keys[own], &comms_[3]));
+  }
+  ~Communicators() {
+    for (std::size_t i = 1; i < comms_.size(); ++i)
+      if (comms_[i] != MPI_COMM_NULL) MPI_Comm_free(&comms_[i]);
+  }
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
+  // The same one on all ranks, but MPI_COMM_NULL on those that are not in it.
+  MPI_Comm any(Choices& choices) const { return comms_[static_cast<std::size_t>(choices.below(4))]; }
+
+ private:
+  std::array<MPI_Comm, 4> comms_{};
+};
+
+// A root, drawn alike by ranks that are in the communicator and those that are not.
+inline int any_root(Choices& choices, int size) { return choices.below(1 << 20) % size; }
+
 enum class Form { kBlocking, kNonblocking, kPersistent };
 
 inline void wait(MPI_Request* request, bool by_test) {

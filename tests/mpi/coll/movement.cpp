@@ -211,9 +211,7 @@ int main(int argc, char** argv) {
   {
     const Shapes shapes;
     Choices choices;
-    // A communicator whose ranks are not those of the world.
-    MPI_Comm reversed = MPI_COMM_NULL;
-    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &reversed));
+    const Communicators comms(mpi.rank, mpi.size, choices);
     constexpr int kCounts[] = {0, 1, 2, 7, 60, 3000};
     const auto operations = {bcast,      gather,   gatherv,   scatter,   scatterv, allgather,
                              allgatherv, alltoall, alltoallv, alltoallw, barrier};
@@ -223,20 +221,21 @@ int main(int argc, char** argv) {
         for (const auto operation : operations) {
           Trial trial{};
           trial.round = round++;
-          trial.comm = choices.flip() ? MPI_COMM_WORLD : reversed;
-          MPI_Comm_rank(trial.comm, &trial.rank);
-          MPI_Comm_size(trial.comm, &trial.size);
-          trial.root = choices.below(trial.size);
+          trial.comm = comms.any(choices);
+          const bool takes_part = trial.comm != MPI_COMM_NULL;
+          if (takes_part) MPI_Comm_rank(trial.comm, &trial.rank);
+          trial.size = 1;
+          if (takes_part) MPI_Comm_size(trial.comm, &trial.size);
+          trial.root = any_root(choices, trial.size);
           trial.count = count;
           trial.form = static_cast<Form>(repeat % 3);
           trial.in_place = choices.flip();
           trial.send = &shapes[choices.below(shapes.size())];
           trial.recv = &shapes[choices.below(shapes.size())];
-          operation(trial);
+          if (takes_part) operation(trial);
         }
       }
     }
-    CHECK_OK(MPI_Comm_free(&reversed));
   }
   return 0;
 }

@@ -199,8 +199,6 @@ void reduce_local(const Kind<Matrix>& kind) {
 int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv);
   Choices choices;
-  MPI_Comm reversed = MPI_COMM_NULL;
-  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &reversed));
 
   Kind<Matrix> matrices{};
   CHECK_OK(MPI_Type_contiguous(4, MPI_INT, &matrices.type));
@@ -228,18 +226,22 @@ int main(int argc, char** argv) {
       [](int round, int rank, int index) { return Place{value(round, rank, 0, index, 0) % 3, rank}; },
       [](const Place& a, const Place& b) { return b.value < a.value ? b : a; }, Place{kPoison, 0}};
 
+  const Communicators comms(mpi.rank, mpi.size, choices);
   int round = 0;
   for (const int count : {0, 1, 3, 50, 9000}) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       Trial trial{};
-      trial.comm = choices.flip() ? MPI_COMM_WORLD : reversed;
-      MPI_Comm_rank(trial.comm, &trial.rank);
-      MPI_Comm_size(trial.comm, &trial.size);
-      trial.root = choices.below(trial.size);
+      trial.comm = comms.any(choices);
+      const bool takes_part = trial.comm != MPI_COMM_NULL;
+      if (takes_part) MPI_Comm_rank(trial.comm, &trial.rank);
+      trial.size = 1;
+      if (takes_part) MPI_Comm_size(trial.comm, &trial.size);
+      trial.root = any_root(choices, trial.size);
       trial.count = count;
       trial.form = static_cast<Form>(repeat);
       trial.in_place = choices.flip();
       trial.round = round += 10;
+      if (!takes_part) continue;
       all_reductions(sums, trial);
       all_reductions(places, trial);
       all_reductions(maxima, trial);
@@ -251,6 +253,5 @@ int main(int argc, char** argv) {
   reduce_local(matrices);
   CHECK_OK(MPI_Op_free(&matrices.op));
   CHECK_OK(MPI_Type_free(&matrices.type));
-  CHECK_OK(MPI_Comm_free(&reversed));
   return 0;
 }

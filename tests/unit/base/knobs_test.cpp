@@ -81,6 +81,9 @@ TEST(Knobs, EnumsTakeTheirValuesOnly) {
 }
 
 TEST(Knobs, ThoseOfTheJobAreTakenFromProcessZero) {
+  for (const char* of_environment : {"shm_exchange_buffers", "shm_nontemporal_stores"}) {
+    ASSERT_TRUE(set_knob(of_environment, knob_records()[index_of(of_environment)].default_text));
+  }
   ASSERT_TRUE(set_knob("coll_force", "bcast:linear"));
   ASSERT_TRUE(set_knob("coll_shared_after", "7"));
   const auto own = job_knobs();

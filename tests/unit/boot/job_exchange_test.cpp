@@ -13,24 +13,35 @@ namespace hr::boot {
 namespace {
 
 struct Space {
-  explicit Space(int size) : fences(size) {}
+  explicit Space(int size) : views(static_cast<std::size_t>(size)), fences(size) {}
   std::mutex mutex;
   std::condition_variable changed;
   KeyValues values;
+  std::vector<std::string> views;
   std::barrier<> fences;
 };
 
 struct Kind {
-  bool ours;         // names jobs and lets a process wait for a value
-  bool tells_hosts;  // the launcher says where the processes are
+  bool ours;            // names jobs, lets a process wait for a value and compares views
+  bool declares_hosts;  // the launcher says where the processes are, whatever they see
 };
 
 class Process final : public Provider {
  public:
-  Process(Space& space, Kind kind) : space_(space), kind_(kind) {}
+  Process(Space& space, Kind kind, int rank) : space_(space), kind_(kind), rank_(rank) {}
   Status connect(Identity*, std::vector<int>*) override { return kOk; }
   [[nodiscard]] bool names_jobs() const noexcept override { return kind_.ours; }
   [[nodiscard]] bool can_wait() const noexcept override { return kind_.ours; }
+  [[nodiscard]] bool compares_views() const noexcept override { return kind_.ours; }
+  Status compare_views(std::string_view view, std::string* hosts) override {
+    {
+      const std::lock_guard guard(space_.mutex);
+      space_.views[static_cast<std::size_t>(rank_)] = view;
+    }
+    space_.fences.arrive_and_wait();
+    *hosts = format_hosts(hr::boot::compare_views(space_.views));
+    return kOk;
+  }
   Status put(std::string_view key, std::string_view value) override {
     const std::lock_guard guard(space_.mutex);
     EXPECT_TRUE(space_.values.emplace(key, value).second) << key << " is put twice";
@@ -38,7 +49,7 @@ class Process final : public Provider {
     space_.changed.notify_all();
     return kOk;
   }
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     ++gets;
     const std::lock_guard guard(space_.mutex);
     const auto found = space_.values.find(key);
@@ -67,11 +78,12 @@ class Process final : public Provider {
  private:
   Space& space_;
   Kind kind_;
+  int rank_;
 };
 
 struct Result {
   Identity identity;
-  std::vector<int> hosts;
+  Hosts hosts;
   KeyValues settings;
   int gets = 0;
   int fences = 0;
@@ -85,11 +97,11 @@ std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::s
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       Result& own = results[static_cast<std::size_t>(rank)];
-      Process process(space, kind);
+      Process process(space, kind, rank);
       own.identity.rank = rank;
       own.identity.size = size;
       own.identity.job_id = "job";
-      for (int each = 0; kind.tells_hosts && each < size; ++each) own.hosts.push_back(host_of(each));
+      for (int each = 0; kind.declares_hosts && each < size; ++each) own.hosts.of_rank.push_back(host_of(each));
       own.settings["word"] = rank == 0 ? said : "";
       const std::string host = "host" + std::to_string(host_of(rank));
       EXPECT_TRUE(exchange_job(process, host, &own.identity, &own.hosts, &own.settings).ok()) << take_detail();
@@ -103,14 +115,14 @@ std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::s
 
 void expect_agreement(const std::vector<Result>& results, int (*host_of)(int), const std::string& said) {
   for (const Result& each : results) {
-    ASSERT_EQ(each.hosts.size(), results.size());
+    ASSERT_EQ(each.hosts.of_rank.size(), results.size());
     for (std::size_t rank = 0; rank < results.size(); ++rank) {
       for (std::size_t other = 0; other < rank; ++other) {
-        EXPECT_EQ(each.hosts[rank] == each.hosts[other],
+        EXPECT_EQ(each.hosts.of_rank[rank] == each.hosts.of_rank[other],
                   host_of(static_cast<int>(rank)) == host_of(static_cast<int>(other)));
       }
     }
-    EXPECT_EQ(each.hosts, results[0].hosts);
+    EXPECT_EQ(each.hosts.of_rank, results[0].hosts.of_rank);
     EXPECT_EQ(each.identity.job_id, results[0].identity.job_id);
     EXPECT_EQ(each.settings.at("word"), said);
   }
@@ -125,7 +137,7 @@ TEST(JobExchange, EverybodyHasWhatProcessZeroSays) {
   for (const Kind kind : {Kind{true, true}, Kind{false, true}, Kind{false, false}, Kind{true, false}}) {
     for (const int size : {1, 2, 7, 12}) {
       for (const auto host_of : {in_blocks, in_turns, anywhere}) {
-        SCOPED_TRACE(testing::Message() << "ours " << kind.ours << ", hosts " << kind.tells_hosts << ", " << size);
+        SCOPED_TRACE(testing::Message() << "ours " << kind.ours << ", hosts " << kind.declares_hosts << ", " << size);
         const std::vector<Result> results = start(kind, size, host_of, rows);
         expect_agreement(results, host_of, rows);
         EXPECT_EQ(results[0].identity.job_id == "job", kind.ours) << "others' names are made unique";
@@ -146,9 +158,11 @@ TEST(JobExchange, NoProcessAsksForAllOthers) {
 }
 
 TEST(JobExchange, OurLauncherNeedsNoFenceForIt) {
-  for (const Result& each : start({true, true}, 9, in_turns, "few")) {
-    EXPECT_EQ(each.fences, 0);
-    EXPECT_LE(each.gets, 1);
+  for (const bool declares : {true, false}) {
+    for (const Result& each : start({true, declares}, 9, in_turns, "few")) {
+      EXPECT_EQ(each.fences, 0);
+      EXPECT_LE(each.gets, 1);
+    }
   }
 }
 

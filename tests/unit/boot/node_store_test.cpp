@@ -15,7 +15,7 @@ class Launcher final : public Provider {
     space_.insert_or_assign(std::string(key), std::string(value));
     return kOk;
   }
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     ++questions;
     const auto found = space_.find(key);
     if (found == space_.end()) return fail(Errc::kOther, "there is no such key");
@@ -40,21 +40,21 @@ std::string value_of(NodeStore& store, Launcher& launcher, std::string_view key)
 
 TEST(NodeStore, WhoHasNothingToPutAnswersWhereOthersAsk) {
   Launcher launcher;
-  NodeStore first(2, true);
+  NodeStore first(2, 0, 0);
   ASSERT_TRUE(first.publish(launcher).ok());
-  NodeStore other(2, false);
+  NodeStore other(2, 1, 0);
   EXPECT_EQ(value_of(other, launcher, "key"), "");
 
-  NodeStore alone(4, true, true);
+  NodeStore alone(4, 0, 0, true);
   alone.put("key", "here");
   ASSERT_TRUE(alone.publish(launcher).ok());
   std::string value;
-  EXPECT_FALSE(launcher.get("headrace-node-4", &value).ok());
+  EXPECT_FALSE(launcher.get(0, "headrace-node-4", &value).ok());
 }
 
 TEST(NodeStore, AllKeysAreOneValue) {
   Launcher launcher;
-  NodeStore first(3, true);
+  NodeStore first(3, 0, 0);
   first.put("path", "/dev/shm/file/of/7/3/words");
   first.put("rows", "0");
   first.put("rows", "12");
@@ -64,7 +64,7 @@ TEST(NodeStore, AllKeysAreOneValue) {
   ASSERT_TRUE(first.publish(launcher).ok());
   first.put("rows", "too late");
 
-  NodeStore other(3, false);
+  NodeStore other(3, 1, 0);
   other.put("rows", "from another than the first");
   ASSERT_TRUE(other.publish(launcher).ok());
   for (NodeStore* each : {&first, &other}) {
@@ -80,10 +80,10 @@ TEST(NodeStore, AllKeysAreOneValue) {
 
 TEST(NodeStore, OtherNodesHaveTheirOwn) {
   Launcher launcher;
-  NodeStore first(0, true);
+  NodeStore first(0, 0, 0);
   first.put("word", "here");
   ASSERT_TRUE(first.publish(launcher).ok());
-  NodeStore elsewhere(1, false);
+  NodeStore elsewhere(1, 1, 0);
   std::string value;
   EXPECT_FALSE(elsewhere.get(launcher, "word", &value).ok());
 }

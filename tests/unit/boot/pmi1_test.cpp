@@ -101,7 +101,7 @@ TEST(Pmi1, AFenceInTwoStepsEndsWithItsAnswer) {
   bool done = false;
   while (!done) ASSERT_TRUE(fence_done(&done).ok()) << take_detail();
   std::string value;
-  EXPECT_TRUE(get("anything", &value).ok()) << take_detail();  // the answer has been taken
+  EXPECT_TRUE(get(0, "anything", &value).ok()) << take_detail();  // the answer has been taken
   EXPECT_TRUE(finalize().ok());
 }
 

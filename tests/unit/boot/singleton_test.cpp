@@ -20,9 +20,9 @@ TEST(Singleton, IsRankZeroOfOne) {
   ASSERT_TRUE(put("key", "value").ok());
   ASSERT_TRUE(fence().ok());
   std::string value;
-  ASSERT_TRUE(get("key", &value).ok());
+  ASSERT_TRUE(get(0, "key", &value).ok());
   EXPECT_EQ(value, "value");
-  EXPECT_FALSE(get("no-such-key", &value).ok());
+  EXPECT_FALSE(get(0, "no-such-key", &value).ok());
   EXPECT_NE(take_detail().find("no-such-key"), std::string::npos);
   node_put("word", "for myself");
   ASSERT_TRUE(node_get("word", &value).ok());

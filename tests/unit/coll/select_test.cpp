@@ -296,6 +296,7 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
 TEST_F(SelectTest, OverHosts) {
   Query made = query(Operation::kAllreduce, 8, 4);
   made.hosts = 2;
+  made.ranks_per_host = 2;
   EXPECT_EQ(chosen(made), "hosts");
   made.hosts_in_order = false;
   EXPECT_EQ(chosen(made), "hosts");
@@ -308,8 +309,27 @@ TEST_F(SelectTest, OverHosts) {
     made.operation = operation;
     EXPECT_EQ(chosen(made), "hosts") << name(operation);
   }
+  made.ranks_per_host = 1;  // nothing to compose
+  EXPECT_EQ(chosen(made), "binomial");
   made.hosts = 1;
   EXPECT_EQ(chosen(made), "binomial");
+}
+
+// Rows that ask for hosts and the ranks on one.
+TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
+  SelectionRow one_host{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "linear"};
+  one_host.max_hosts = 1;
+  SelectionRow few_on_each{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "ring"};
+  few_on_each.max_ranks_per_host = 3;
+  const SelectionRow rows[] = {one_host, few_on_each};
+  ASSERT_TRUE(use_rows(rows).ok());
+  Query made = query(Operation::kAllreduce, 8, 4);
+  made.ranks_per_host = 4;
+  EXPECT_EQ(chosen(made), "linear");
+  made.hosts = 2;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.ranks_per_host = 3;
+  EXPECT_EQ(chosen(made), "ring");
 }
 
 // Plans hold for the rows that they were made from.

@@ -72,6 +72,23 @@ TEST(TuningFileTest, OversubscribedHasTwoNames) {
   EXPECT_EQ(rows[2].oversubscribed, SelectionRow::Oversubscribed::kAny);
 }
 
+TEST(TuningFileTest, RowsMayAskForHosts) {
+  std::vector<SelectionRow> rows;
+  const std::string text =
+      R"([{"operation": "bcast", "algorithm": "linear", "max_hosts": 1},
+          {"operation": "bcast", "algorithm": "linear", "max_hosts": 4, "max_ranks_per_host": 8},
+          {"operation": "bcast", "algorithm": "linear"}])";
+  ASSERT_TRUE(parse(file_with(text), kMachine, &rows).ok()) << take_detail();
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].max_hosts, 1);
+  EXPECT_EQ(rows[0].max_ranks_per_host, SelectionRow::kAnyNumber);
+  EXPECT_EQ(rows[1].max_hosts, 4);
+  EXPECT_EQ(rows[1].max_ranks_per_host, 8);
+  EXPECT_EQ(rows[2].max_hosts, SelectionRow::kAnyNumber);
+  EXPECT_REFUSED(file_with(R"([{"operation": "bcast", "algorithm": "linear", "max_hosts": 5000000000}])"),
+                 "hosts are more than there can be");
+}
+
 TEST(TuningFileTest, NoRowsAreGoodToo) {
   std::vector<SelectionRow> rows(3);
   ASSERT_TRUE(parse(file_with("[]"), kMachine, &rows).ok());
@@ -176,7 +193,8 @@ TEST(TuningRowsTest, TheyComeBackAsTheyWere) {
   for (const SelectionRow& row : default_rows()) rows.push_back(row);
   rows.push_back(
       {Operation::kBarrier, 0, 1, SelectionRow::Memory::kDevice, kBuiltIn, SelectionRow::Oversubscribed::kYes});
-  rows.push_back({Operation::kBcast, 77, 5, SelectionRow::Memory::kHost, "linear", SelectionRow::Oversubscribed::kNo});
+  rows.push_back(
+      {Operation::kBcast, 77, 5, SelectionRow::Memory::kHost, "linear", SelectionRow::Oversubscribed::kNo, 3, 2});
   const std::string text = encode(rows);
   EXPECT_EQ(text.find_first_of(" =;\n"), std::string::npos) << "the launcher's protocol would cut it";
   std::vector<SelectionRow> back(3);
@@ -188,14 +206,18 @@ TEST(TuningRowsTest, TheyComeBackAsTheyWere) {
     EXPECT_EQ(back[i].max_ranks, rows[i].max_ranks);
     EXPECT_EQ(back[i].memory, rows[i].memory);
     EXPECT_EQ(back[i].oversubscribed, rows[i].oversubscribed);
+    EXPECT_EQ(back[i].max_hosts, rows[i].max_hosts);
+    EXPECT_EQ(back[i].max_ranks_per_host, rows[i].max_ranks_per_host);
     EXPECT_EQ(back[i].algorithm, rows[i].algorithm);
   }
 }
 
 TEST(TuningRowsTest, WhatIsNoRowIsRefused) {
   std::vector<SelectionRow> rows;
-  for (const char* text : {"bcast", "bcast.1.2.0.0.nonsense,", "cast.1.2.0.0.linear,", "bcast.x.2.0.0.linear,",
-                           "bcast.1.2.3.0.linear,", "bcast.1.2.0.9.linear,", ",", "bcast.1.99999999999.0.0.linear,"}) {
+  for (const char* text :
+       {"bcast", "bcast.1.2.0.0.1.1.nonsense,", "cast.1.2.0.0.1.1.linear,", "bcast.x.2.0.0.1.1.linear,",
+        "bcast.1.2.0.0.linear,", "bcast.1.2.3.0.1.1.linear,", "bcast.1.2.0.9.1.1.linear,", ",",
+        "bcast.1.99999999999.0.0.1.1.linear,", "bcast.1.2.0.0.99999999999.1.linear,"}) {
     EXPECT_EQ(decode(text, &rows), Status(Errc::kOther)) << text;
     EXPECT_FALSE(take_detail().empty());
   }

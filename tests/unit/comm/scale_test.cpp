@@ -38,7 +38,7 @@ class Launcher final : public boot::Provider {
     return kOk;
   }
   Status put(std::string_view, std::string_view) override { return kOk; }
-  Status get(std::string_view, std::string*) override {
+  Status get(int, std::string_view, std::string*) override {
     ADD_FAILURE() << "nobody has to be looked up";
     return Errc::kOther;
   }

@@ -1,6 +1,8 @@
 // What the library keeps in a program's contexts, and when they go.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "mem/cuda/device_buffer.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/mem.hpp"
+#include "memory_in_use.hpp"
 
 namespace hr::mem {
 namespace {
@@ -67,6 +70,43 @@ TEST_F(Contexts, WorksAgainAfterShutdown) {
     expect_working(memory.get(), where(memory.get()));
     expect_working(pool.get(), where(pool.get()));
     shutdown();
+  }
+}
+
+int open_descriptors() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(open), end(open)));
+}
+
+// What was told, asked and made before shutdown() is unknown, closed and given back after it.
+TEST_F(Contexts, NothingIsLeftAfterShutdown) {
+  static int begun = 0;
+  const DeviceMemory memory(4096, MemoryKind::kDevice);
+  const DeviceMemory chunks(4096, MemoryKind::kVmm);
+  shutdown();
+  const std::uint64_t bytes = test::memory_in_use();
+  const int descriptors = open_descriptors();
+  for (int round = 0; round < 3; ++round) {
+    begun = 0;
+    set_export_keeper([] { ++begun; }, [](int, std::uint64_t) {}, [](int) {});
+    expect_working(memory.get(), where(memory.get()));
+    const Location location = where(chunks.get());
+    EXPECT_TRUE(cuda::exports_to(3, location));
+    keep_chunks_from(3);
+    EXPECT_FALSE(cuda::exports_to(3, location));
+    cuda::Export made;
+    EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
+    EXPECT_TRUE(cuda::export_to(1, where(memory.get()), &made).ok()) << take_detail();
+    EXPECT_EQ(begun, 1);
+    EXPECT_TRUE(any_exports());
+    EXPECT_GT(open_descriptors(), descriptors);
+    shutdown();
+    EXPECT_FALSE(any_exports());
+    EXPECT_TRUE(cuda::export_to(1, where(memory.get()), &made).ok()) << take_detail();
+    EXPECT_EQ(begun, 1) << "the keeper of before is told";
+    shutdown();
+    EXPECT_EQ(test::memory_in_use(), bytes);
+    EXPECT_EQ(open_descriptors(), descriptors);
   }
 }
 

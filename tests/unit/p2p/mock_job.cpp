@@ -28,7 +28,7 @@ class MockProvider final : public boot::Provider {
     values_.insert_or_assign(std::string(key), std::string(value));
     return kOk;
   }
-  Status get(std::string_view key, std::string* value) override {
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
     const auto found = values_.find(key);
     if (found != values_.end()) *value = found->second;
     return kOk;

@@ -259,5 +259,32 @@ TEST_F(Messages, FinalizeSendsWhatWaitsForRoom) {
   release(send);
 }
 
+TEST_F(OnMock, TheAttachedBufferGoesWithTheEngine) {
+  std::byte memory[1000];
+  ASSERT_TRUE(process_buffer().attach(memory, sizeof memory, false).ok());
+  TearDown();
+  SetUp();
+  EXPECT_FALSE(process_buffer().attached());
+}
+
+// Messages that nobody has received are gone, and the memory of those that were received serves others.
+TEST_F(OnMock, UnexpectedMessagesGoWithTheEngine) {
+  std::vector<unsigned char> sent = data_of(100);
+  std::vector<unsigned char> got(100, 0xee);
+  for (const int tag : {1, 2, 3}) eager_from(1, tag, sent);
+  poll_some();
+  expect_ok(start_receive(got, 1, 2));
+  EXPECT_EQ(got, sent);
+  EXPECT_EQ(matcher(kContext).unexpected_count(), 2U);
+  TearDown();
+  SetUp();
+  EXPECT_EQ(matcher(kContext).unexpected_count(), 0U);
+  sent = data_of(100, 7);
+  eager_from(1, 3, sent);
+  poll_some();
+  expect_ok(start_receive(got, 1, 3));
+  EXPECT_EQ(got, sent);
+}
+
 }  // namespace
 }  // namespace hr::p2p

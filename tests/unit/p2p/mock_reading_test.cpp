@@ -20,39 +20,54 @@ class Reading : public OnMock {
                                .bytes_per_second = 1e9});
     OnMock::SetUp();
   }
+  // One message of process 1, and what the receiver says to it.
+  void expect_read() {
+    got.assign(kLong, 0xee);
+    Request* receive = start_receive(got, 1, 1);
+    announce_from(1, 1, 5151, sent, true);
+    EXPECT_EQ(expect(1, Kind::kDone).header.words[2], 5151U);
+    expect_ok(receive);
+    EXPECT_EQ(got, sent);
+  }
+  void expect_streamed() {
+    got.assign(kLong, 0xee);
+    Request* receive = start_receive(got, 1, 1);
+    announce_from(1, 1, 5151, sent, true);
+    const auto cts = payload_of<wire::Cts>(expect(1, Kind::kCts));
+    for (std::size_t at = 0; at < kLong; at += 50000)
+      network().send_from(1, wire::data(cts.receiver_cookie, at), sent.data() + at,
+                          std::min<std::size_t>(50000, kLong - at));
+    expect_ok(receive);
+    EXPECT_EQ(got, sent);
+  }
+
+  const std::vector<unsigned char> sent = data_of(kLong);
+  std::vector<unsigned char> got;
 };
 
-TEST_F(Reading, TheReceiverReadsAndSaysSo) {
-  const auto sent = data_of(kLong);
-  std::vector<unsigned char> got(kLong, 0xee);
-  Request* receive = start_receive(got, 1, 1);
-  announce_from(1, 1, 5151, sent, true);
-  EXPECT_EQ(expect(1, Kind::kDone).header.words[2], 5151U);
-  expect_ok(receive);
-  EXPECT_EQ(got, sent);
-}
+TEST_F(Reading, TheReceiverReadsAndSaysSo) { expect_read(); }
 
 TEST_F(Reading, WhatCannotBeReadComesAsAStream) {
   network().refuse_memory(true);
-  const auto sent = data_of(kLong);
-  std::vector<unsigned char> got(kLong, 0xee);
-  Request* receive = start_receive(got, 1, 1);
-  announce_from(1, 1, 5151, sent, true);
-  const auto cts = payload_of<wire::Cts>(expect(1, Kind::kCts));
-  for (std::size_t at = 0; at < kLong; at += 50000)
-    network().send_from(1, wire::data(cts.receiver_cookie, at), sent.data() + at,
-                        std::min<std::size_t>(50000, kLong - at));
-  expect_ok(receive);
-  EXPECT_EQ(got, sent);
+  expect_streamed();
+}
+
+TEST_F(Reading, ANewEngineTriesToReadAgain) {
+  network().refuse_memory(true);
+  expect_streamed();
+  network().refuse_memory(false);
+  expect_streamed();  // it is not tried again
+  TearDown();
+  SetUp();
+  expect_read();
 }
 
 TEST_F(Reading, ALostProcessIsNotReadAnyMore) {
-  const auto sent = data_of(kLong);
   announce_from(1, 1, 5151, sent, true);
   poll_some();  // unexpected
   network().vanish(1);
   poll_some();
-  std::vector<unsigned char> got(kLong, 0xee);
+  got.assign(kLong, 0xee);
   expect_lost(start_receive(got, 1, 1), 1);
   EXPECT_EQ(network().waiting(1), 0U);
 }

@@ -107,7 +107,7 @@ class Ucx : public ::testing::Test {
 
 // Short ones behind long ones overtake them where nothing puts them back.
 TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
-  constexpr std::size_t kSizes[] = {65536, 0, 8, 40000, 1, 9000, 65536, 100, 2000, 3};
+  const std::size_t kSizes[] = {side(0).caps(1).max_payload, 0, 8, 40000, 1, 9000, 65000, 100, 2000, 3};
   constexpr std::uint64_t kCount = 500;
   const auto size_of = [&](std::uint64_t number) { return kSizes[number % std::size(kSizes)]; };
   std::vector<std::byte> payload;
@@ -150,7 +150,7 @@ TEST_F(Ucx, AMessageIsBuiltInPlace) {
 }
 
 TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
-  const std::vector<std::byte> payload(65536, std::byte{5});
+  const std::vector<std::byte> payload(side(0).caps(1).max_payload, std::byte{5});
   std::uint64_t sent = 0;
   Status status;
   // More than the buffers of any system hold.
@@ -161,6 +161,119 @@ TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
   ASSERT_TRUE(until([&] { return side(0).send(1, header(sent), nullptr, 0).ok(); }));
   ASSERT_TRUE(until([&] { return seen[1].messages.size() == sent + 1; }));
   EXPECT_EQ(seen[1].messages.back().number, sent);
+}
+
+AnnouncedData announced_in(const Message& message) {
+  AnnouncedData data;
+  std::memcpy(&data, message.payload.data() + message.payload.size() - sizeof data, sizeof data);
+  return data;
+}
+
+std::vector<std::byte> letters(std::uint64_t number, std::size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t at = 0; at < bytes; ++at) data[at] = letter(number, at);
+  return data;
+}
+
+// Announcements and what is sent in place keep their places among what is copied.
+TEST_F(Ucx, DataInPlaceKeepsTheOrder) {
+  constexpr std::uint64_t kCount = 300;
+  constexpr std::size_t kAnnounced = 300000;
+  std::vector<std::vector<std::byte>> data;
+  std::vector<Operation> sends(kCount);
+  for (std::uint64_t number = 0; number < kCount; ++number) {
+    const std::size_t bytes = number % 3 == 0 ? 40 : number % 3 == 1 ? 30000 + number : kAnnounced;
+    data.push_back(letters(number, bytes));
+    Status status;
+    ASSERT_TRUE(until([&] {
+      const auto* const from = data.back().data();
+      switch (number % 3) {
+        case 0:
+          status = side(0).send(1, header(number), from, bytes);
+          break;
+        case 1:
+          status = side(0).send_in_place(1, header(number), from, bytes, &sends[number]);
+          break;
+        default:
+          status = side(0).announce(1, header(number), &number, sizeof number, from, bytes, &sends[number]);
+      }
+      return !status.is_again();
+    }));
+    ASSERT_TRUE(status.ok()) << take_detail();
+  }
+  auto& got = seen[1].messages;
+  ASSERT_TRUE(until([&] { return got.size() == kCount; })) << got.size();
+  std::vector<std::vector<std::byte>> taken(kCount);
+  std::vector<Sink> sinks(kCount);
+  std::vector<Operation> takes(kCount);
+  // The last one first.
+  for (std::uint64_t number = kCount; number-- > 0;) {
+    ASSERT_EQ(got[number].number, number);
+    if (number % 3 != 2) {
+      ASSERT_EQ(got[number].payload, data[number]) << number;
+      continue;
+    }
+    EXPECT_FALSE(sends[number].complete);
+    ASSERT_EQ(got[number].payload.size(), sizeof number + sizeof(AnnouncedData));
+    EXPECT_EQ(std::memcmp(got[number].payload.data(), &number, sizeof number), 0);
+    taken[number].assign(kAnnounced + 8, std::byte{0xee});
+    sinks[number] = {taken[number].data(), kAnnounced};
+    ASSERT_TRUE(side(1).take(0, announced_in(got[number]), &sinks[number], &takes[number]).ok()) << take_detail();
+  }
+  ASSERT_TRUE(until([&] {
+    for (std::uint64_t number = 2; number < kCount; number += 3) {
+      if (!takes[number].complete || !sends[number].complete) return false;
+    }
+    return true;
+  }));
+  for (std::uint64_t number = 2; number < kCount; number += 3) {
+    ASSERT_TRUE(takes[number].status.ok() && sends[number].status.ok());
+    for (std::size_t at = 0; at < 8; ++at) ASSERT_EQ(taken[number][kAnnounced + at], std::byte{0xee});
+    taken[number].resize(kAnnounced);
+    ASSERT_EQ(taken[number], data[number]) << number;
+  }
+}
+
+TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{70000}, std::size_t{3} << 20}) {
+    const std::vector<std::byte> data = letters(bytes, bytes);
+    struct Collecting : Sink {
+      std::vector<std::byte> found;
+      std::size_t pieces = 0;
+      std::size_t got = 0;
+    } sink;
+    sink.bytes = bytes;
+    sink.found.assign(bytes, std::byte{0xee});
+    sink.unpack = [](Sink& self, std::size_t offset, const std::byte* from, std::size_t length) {
+      auto& into = static_cast<Collecting&>(self);
+      std::memcpy(into.found.data() + offset, from, length);
+      ++into.pieces;
+      into.got += length;
+    };
+    seen[1].messages.clear();
+    Operation sent, taken;
+    static int completions;
+    completions = 0;
+    const auto count = [](Operation&) { ++completions; };
+    ASSERT_TRUE(side(0).announce(1, header(1), nullptr, 0, data.data(), bytes, &sent).ok());
+    sent.then = count;
+    ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
+    ASSERT_TRUE(side(1).take(0, announced_in(seen[1].messages[0]), &sink, &taken).ok());
+    taken.then = count;
+    ASSERT_TRUE(until([&] { return sent.complete && taken.complete; })) << bytes;
+    EXPECT_EQ(completions, 2);
+    EXPECT_EQ(sink.got, bytes);
+    EXPECT_GE(sink.pieces, bytes > 1000000 ? 2U : 1U);
+    ASSERT_EQ(sink.found, data) << bytes;
+
+    seen[1].messages.clear();
+    Operation refused;
+    ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, data.data(), bytes, &refused).ok());
+    ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
+    EXPECT_FALSE(refused.complete);
+    side(1).refuse(0, announced_in(seen[1].messages[0]));
+    ASSERT_TRUE(until([&] { return refused.complete; }));
+  }
 }
 
 TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {

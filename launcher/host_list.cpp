@@ -1,10 +1,11 @@
-#include "hosts.hpp"
+#include "host_list.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -41,44 +42,40 @@ bool is_own_address(const std::string& name) {
   return found;
 }
 
-// `where` as in "-hosts a,b" or "-f hosts.txt, line 3".
-Status check_host(const std::string& where, const std::string& name) {
-  if (is_this_host(name)) return kOk;
-  return fail(Errc::kOther,
-              "%s: host %s is not this machine (%s), and this version of Headrace starts ranks on one host only; leave "
-              "the option out, or name localhost",
-              where.c_str(), name.c_str(), own_name().c_str());
+bool is_letter_or_digit(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
 }
 
-Status add_slots(const std::string& where, std::string_view text, int* slots) {
-  int number = 0;
-  if (!read_number(text, &number)) {
+// `where` as in "-hosts a,b" or "-f hosts.txt, line 3".
+Status read_slots(const std::string& where, std::string_view text, HostSlots* host) {
+  if (!read_number(text, &host->slots)) {
     return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),
                 kMostRanks, static_cast<int>(text.size()), text.data());
   }
-  *slots += number;
+  host->slots_said = true;
   return kOk;
 }
 
 // "name" or "name:slots"; an IPv6 address has colons of its own.
-Status read_host(const std::string& where, std::string_view text, int* slots) {
+Status read_host(const std::string& where, std::string_view text, HostSlots* host) {
   const auto colon = text.rfind(':');
   const bool has_slots = colon != std::string_view::npos && text.find(':') == colon;
-  HR_TRY(check_host(where, std::string(has_slots ? text.substr(0, colon) : text)));
-  return has_slots ? add_slots(where, text.substr(colon + 1), slots) : kOk;
+  host->name = has_slots ? text.substr(0, colon) : text;
+  HR_TRY(check_host_name(where, host->name));
+  return has_slots ? read_slots(where, text.substr(colon + 1), host) : kOk;
 }
 
-Status read_line(const std::string& where, const std::string& line, int* slots) {
+Status read_line(const std::string& where, const std::string& line, std::vector<HostSlots>* hosts) {
   std::istringstream words(line.substr(0, line.find('#')));
   std::string word;
   if (!(words >> word)) return kOk;
-  int own = 0;
-  HR_TRY(read_host(where, word, &own));
+  HostSlots host;
+  HR_TRY(read_host(where, word, &host));
   while (words >> word) {
-    // What else may stand there (max_slots, user, ifname) has no meaning on one machine.
-    if (word.starts_with("slots=")) HR_TRY(add_slots(where, std::string_view(word).substr(6), &own));
+    // What else may stand there (max_slots, user, ifname) has no meaning to us.
+    if (word.starts_with("slots=")) HR_TRY(read_slots(where, std::string_view(word).substr(6), &host));
   }
-  *slots += own;
+  add_host(hosts, std::move(host));
   return kOk;
 }
 
@@ -94,27 +91,53 @@ bool is_this_host(std::string_view name) {
   return is_own_address(std::string(name));
 }
 
-Status read_host_list(const std::string& word, std::string_view list, int* slots) {
+std::string own_host_name() { return own_name(); }
+
+Status check_host_name(const std::string& where, std::string_view name) {
+  bool good = !name.empty() && name.size() <= 255 && (is_letter_or_digit(name[0]) || name[0] == ':');
+  for (const char letter : name) {
+    good = good && (is_letter_or_digit(letter) || std::string_view("._-:@%").find(letter) != std::string_view::npos);
+  }
+  if (good) return kOk;
+  return fail(Errc::kOther,
+              "%s: \"%.*s\" is no name of a host: letters, digits, and \"._-:@%%\" after the first of them",
+              where.c_str(), static_cast<int>(std::min<std::size_t>(name.size(), 255)), name.data());
+}
+
+void add_host(std::vector<HostSlots>* hosts, HostSlots more) {
+  for (HostSlots& each : *hosts) {
+    if (!alike(each.name, more.name) && !(is_this_host(each.name) && is_this_host(more.name))) continue;
+    each.slots += more.slots;
+    each.slots_said = each.slots_said || more.slots_said;
+    return;
+  }
+  hosts->push_back(std::move(more));
+}
+
+Status read_host_list(const std::string& word, std::string_view list, std::vector<HostSlots>* hosts) {
   const std::string where = word + " " + std::string(list);
-  *slots = 0;
+  hosts->clear();
   for (bool more = true; more;) {
     const auto comma = list.find(',');
     more = comma != std::string_view::npos;
-    HR_TRY(read_host(where, list.substr(0, comma), slots));
+    HostSlots host;
+    HR_TRY(read_host(where, list.substr(0, comma), &host));
+    add_host(hosts, std::move(host));
     if (more) list.remove_prefix(comma + 1);
   }
   return kOk;
 }
 
-Status read_host_file(const std::string& word, const std::string& path, int* slots) {
+Status read_host_file(const std::string& word, const std::string& path, std::vector<HostSlots>* hosts) {
   std::ifstream file(path);
   if (!file) return fail(Errc::kOther, "%s %s: %s", word.c_str(), path.c_str(), std::strerror(errno));
-  *slots = 0;
+  hosts->clear();
   int number = 0;
   for (std::string line; std::getline(file, line);) {
-    HR_TRY(read_line(word + " " + path + ", line " + std::to_string(++number), line, slots));
+    HR_TRY(read_line(word + " " + path + ", line " + std::to_string(++number), line, hosts));
   }
   if (file.bad()) return fail(Errc::kOther, "%s %s: it cannot be read; is it a file?", word.c_str(), path.c_str());
+  if (hosts->empty()) return fail(Errc::kOther, "%s %s: it names no host", word.c_str(), path.c_str());
   return kOk;
 }
 

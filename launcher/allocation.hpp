@@ -1,0 +1,27 @@
+// The hosts that a resource manager gave to the job that mpiexec runs in.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "host_list.hpp"
+
+namespace hr::launcher {
+
+struct Allocation {
+  std::string origin;  // "Slurm job 12", "PBS_NODEFILE=..."; empty: there is none
+  bool is_slurm = false;
+  std::vector<HostSlots> hosts;
+};
+
+// From SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE, or PBS_NODEFILE.
+Status read_allocation(Allocation* allocation);
+
+// Slurm's "n[1-3,07],m2" -> n1, n2, n3, n07, m2. False where it has no such form.
+bool expand_node_list(std::string_view list, std::vector<std::string>* names);
+// Slurm's "2(x3),1" -> 2, 2, 2, 1. False where it has no such form.
+bool expand_counts(std::string_view list, std::vector<int>* counts);
+
+}  // namespace hr::launcher

@@ -1,0 +1,37 @@
+// Work that takes seconds (a debugger that looks at a process), beside the event loop: meanwhile heartbeats go on.
+//
+// Owner: HostRanks. The work runs on a thread of its own and shares nothing with the loop; `done` runs in the loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <thread>
+
+#include "descriptor.hpp"
+#include "event_loop.hpp"
+
+namespace hr::launcher {
+
+class Background {
+ public:
+  explicit Background(EventLoop& loop) : loop_(loop) {}
+  // Waits for the threads; what they found is not told any more.
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  void run(std::function<std::string()> work, std::function<void(const std::string&)> done);
+
+ private:
+  struct Task {
+    Descriptor ready;  // an eventfd
+    std::string result;
+    std::thread thread;
+  };
+
+  EventLoop& loop_;
+  std::list<Task> tasks_;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,67 @@
+// Channel: messages to and from the neighbour above or below, over two pipes, and whether the neighbour still lives.
+//
+// Both sides say something at least four times within the time that a neighbour may be silent. Sending never blocks:
+// what the pipe does not take waits here, and who sends much waits for credits (see Message), so that it is bounded.
+// Owner: Agent or RemoteHost. One thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "descriptor.hpp"
+#include "event_loop.hpp"
+#include "frame.hpp"
+#include "message.hpp"
+
+namespace hr::launcher {
+
+class Channel {
+ public:
+  struct Handlers {
+    std::function<void(const Message&)> message;
+    // Once, from the loop: nothing comes any more. The text says why; empty: the other side closed it.
+    std::function<void(const std::string& cause)> closed;
+  };
+
+  // silence: after so long without a sign of life the neighbour is given up. received: what has come already.
+  Channel(EventLoop& loop, Descriptor reading, Descriptor writing, std::chrono::milliseconds silence, Handlers handlers,
+          std::string_view received);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void send(const Message& message);
+  void set_silence(std::chrono::milliseconds silence);
+  // The neighbour is stopped by a signal, or goes on: meanwhile its silence means nothing.
+  void expect_silence(bool expected);
+  // Waits until all is written, up to the limit.
+  void flush(std::chrono::milliseconds limit);
+
+ private:
+  void read();
+  void take(std::string_view bytes);
+  void write();
+  void tick();
+  void close(const std::string& cause);
+
+  EventLoop& loop_;
+  Descriptor reading_;
+  Descriptor writing_;
+  std::chrono::milliseconds silence_;
+  Handlers handlers_;
+  FrameDecoder decoder_;
+  std::string queue_;
+  std::size_t written_ = 0;  // of queue_
+  bool writing_watched_ = false;
+  bool closed_ = false;
+  bool sent_since_tick_ = false;
+  bool silence_expected_ = false;
+  EventLoop::Clock::time_point heard_;
+  EventLoop::Clock::time_point next_tick_;
+  EventLoop::TimerId timer_;
+  bool closing_ = false;
+  EventLoop::TimerId closing_timer_;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,78 @@
+#include "host_environment.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "library_path.hpp"
+
+extern char** environ;
+
+namespace hr::launcher {
+namespace {
+
+// What a session or a resource manager says of one host, or of one process there.
+constexpr std::string_view kOfHost[] = {
+    "HOSTNAME",        "HOST",           "SSH_CLIENT",          "SSH_CONNECTION",
+    "SSH_TTY",         "SSH_AUTH_SOCK",  "XDG_RUNTIME_DIR",     "XDG_SESSION_ID",
+    "SLURMD_NODENAME", "SLURM_NODEID",   "SLURM_TOPOLOGY_ADDR", "SLURM_PROCID",
+    "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
+};
+
+bool from_outer_launcher(std::string_view variable) {
+  for (const char* prefix : {"PMI_", "PMIX_", "PMIx_", "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "HYDI_", "HYDRA_"}) {
+    if (variable.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> as_strings(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> strings;
+  strings.reserve(variables.size());
+  for (const auto& [name, value] : variables) strings.push_back(name + "=" + value);
+  return strings;
+}
+
+}  // namespace
+
+std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables) {
+  const auto is_inherited = [&inherited](std::string_view name) {
+    return inherited.all || std::find(inherited.names.begin(), inherited.names.end(), name) != inherited.names.end();
+  };
+  std::map<std::string, std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || from_outer_launcher(text)) continue;
+    if (!is_inherited(text.substr(0, equals))) continue;
+    merged.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& [name, value] : variables) merged.insert_or_assign(name, value);
+  return as_strings(merged);
+}
+
+std::vector<std::string> environment_here(const std::vector<std::string>& environment,
+                                          const std::string& library_folder, bool is_root) {
+  std::map<std::string, std::string> merged;
+  for (const std::string& text : environment) {
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) merged.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (!is_root) {
+    for (const std::string_view each : kOfHost) {
+      const std::string name(each);
+      const auto sent = merged.find(name);
+      if (sent == merged.end()) continue;
+      const char* here = hr::environment(name.c_str());
+      here != nullptr ? void(sent->second = here) : void(merged.erase(sent));
+    }
+  }
+  if (!library_folder.empty()) {
+    std::string& path = merged["LD_LIBRARY_PATH"];
+    path = with_folder(path, library_folder);
+  }
+  return as_strings(merged);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,215 @@
+#include "host_ranks.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "cleanup.hpp"
+#include "stacks.hpp"
+
+namespace hr::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kStackLimit{10000};
+constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a rank's crash to its death
+
+}  // namespace
+
+HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks)
+    : loop_(loop),
+      plan_(plan),
+      host_(host),
+      callbacks_(std::move(callbacks)),
+      map_(plan.visible_map()),
+      input_(loop, [this] { callbacks_.post({.kind = Message::Kind::kInputTaken}); }),
+      background_(loop) {
+  const std::vector<int> numbers = plan.ranks_of(host);
+  ranks_.resize(numbers.size());
+  for (std::size_t at = 0; at < numbers.size(); ++at) ranks_[at].number = numbers[at];
+  PmiServer::Callbacks answers;
+  answers.send = [this](int number, std::string_view line) {
+    const std::string text = std::string(line) + "\n";
+    // A rank asks one thing at a time and reads the answer, so there is room; one that is gone needs none.
+    ::send(find(number)->pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  };
+  answers.abort = [this](int number, int code) {
+    const Rank& rank = *find(number);
+    post(Message::Kind::kAbort, rank, {rank.pid, code});
+  };
+  answers.crashed = [this](int number, int signal) { on_crash(*find(number), signal); };
+  answers.fence = [this](const std::vector<KeyValue>& values) { exchange(Message::kSpace, values); };
+  answers.views = [this](const std::vector<KeyValue>& views) { exchange(Message::kViews, views); };
+  answers.ask = [this](const std::string& key) { callbacks_.post({.kind = Message::Kind::kAsk, .text = key}); };
+  answers.answer = [this](const std::vector<KeyValue>& values) {
+    for (std::string& part : pack(values)) {
+      callbacks_.post({.kind = Message::Kind::kAnswer, .text = std::move(part)});
+    }
+  };
+  pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
+                                     std::move(answers));
+}
+
+HostRanks::~HostRanks() {
+  for (const Rank& rank : ranks_) {
+    if (rank.pmi.is_open()) loop_.forget(rank.pmi.get());
+  }
+}
+
+void HostRanks::exchange(int which, const std::vector<KeyValue>& pairs) {
+  for (std::string& part : pack(pairs)) {
+    callbacks_.post({.kind = Message::Kind::kValues, .numbers = {which}, .text = std::move(part)});
+  }
+  callbacks_.post({.kind = Message::Kind::kFence, .numbers = {which}});
+}
+
+void HostRanks::problem(int exit_code, const std::string& text) {
+  callbacks_.post({.kind = Message::Kind::kProblem, .host = host_, .numbers = {exit_code}, .text = text});
+}
+
+void HostRanks::post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text) {
+  callbacks_.post({.kind = kind, .host = host_, .rank = rank.number, .numbers = numbers, .text = std::move(text)});
+}
+
+Rank* HostRanks::find(int number) {
+  const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), number,
+                                      [](const Rank& rank, int wanted) { return rank.number < wanted; });
+  return found != ranks_.end() && found->number == number ? &*found : nullptr;
+}
+
+void HostRanks::handle(const Message& message) {
+  using Kind = Message::Kind;
+  std::vector<KeyValue> values;
+  switch (message.kind) {
+    case Kind::kSignal:
+      ending_ = ending_ || message.numbers[1] == 1;
+      return signal_all(message.numbers[0]);
+    case Kind::kInput:
+      return input_.write(message.text);
+    case Kind::kValues:
+    case Kind::kAnswer:
+      if (!unpack(message.text, &values)) return;
+      if (message.kind == Kind::kAnswer || message.numbers[0] == Message::kSpace) return pmi_->publish(values);
+      if (values.size() == 1) pmi_->tell_hosts(values[0].second);
+      return;
+    case Kind::kFence:
+      return message.numbers[0] == Message::kSpace ? pmi_->leave_fence() : void();
+    case Kind::kWanted:
+      return pmi_->want(message.text);
+    case Kind::kLeft:
+      someone_left_ = true;
+      return check_stuck();
+    case Kind::kWhere: {
+      const Rank* rank = find(message.rank);
+      if (rank == nullptr || rank->pid <= 0 || rank->ended) return;
+      const pid_t pid = rank->pid;
+      const auto limit = std::chrono::milliseconds(message.numbers[0]);
+      return background_.run([pid, limit] { return where_is(pid, limit); },
+                             [this, rank](const std::string& text) { post(Kind::kWhereIs, *rank, {rank->pid}, text); });
+    }
+    default:
+      return;
+  }
+}
+
+void HostRanks::catch_up() {
+  for (Forwarder& each : forwarders_) each.catch_up();
+}
+
+void HostRanks::signal_all(int signal) {
+  for (const Rank& rank : ranks_) {
+    // The group of a rank that ended may live on; its number cannot be anyone else's while we keep the zombie.
+    if (rank.pid > 0) ::kill(-rank.pid, signal);
+  }
+}
+
+// One stack says what went wrong; those of others that crash for the same reason only hide it. They wait until the
+// first one's death ends the job.
+void HostRanks::on_crash(Rank& rank, int signal) {
+  rank.crash = signal;
+  const auto end_by_force = [this, &rank] {
+    loop_.after(kCrashLimit, [&rank] {
+      if (!rank.ended && rank.pid > 0) ::kill(rank.pid, SIGKILL);
+    });
+  };
+  const bool first = !std::exchange(crash_seen_, true);
+  if (!first || ending_) {
+    if (plan_.keep_going) pmi_->answer_crash(rank.number, true);
+    return end_by_force();
+  }
+  const pid_t pid = rank.pid;
+  background_.run([pid] { return crash_of(pid, kStackLimit); },
+                  [this, &rank, signal, end_by_force](const std::string& stack) {
+                    catch_up();
+                    post(Message::Kind::kCrashed, rank, {rank.pid, signal}, stack);
+                    pmi_->answer_crash(rank.number, !stack.empty());
+                    end_by_force();
+                  });
+}
+
+void HostRanks::receive_pmi(Rank& rank) {
+  char chunk[4096];
+  for (;;) {
+    const ssize_t count = ::recv(rank.pmi.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) {  // closed, after finalize or by its end
+      loop_.forget(rank.pmi.get());
+      rank.pmi.close();
+      return;
+    }
+    rank.pmi_received.append(chunk, static_cast<std::size_t>(count));
+    std::size_t start = 0;
+    for (std::size_t end; (end = rank.pmi_received.find('\n', start)) != std::string::npos; start = end + 1) {
+      pmi_->handle_line(rank.number, std::string_view(rank.pmi_received).substr(start, end - start));
+    }
+    rank.pmi_received.erase(0, start);
+    check_stuck();
+  }
+}
+
+// A rank that is gone will never come to the barrier that others wait in.
+void HostRanks::check_stuck() {
+  if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
+  stuck_told_ = true;
+  callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
+}
+
+void HostRanks::reap() {
+  for (Rank& rank : ranks_) {
+    siginfo_t information{};
+    if (rank.ended || rank.pid < 0) continue;
+    // WNOWAIT: the zombie keeps the number of the process group ours.
+    if (::waitid(P_PID, static_cast<id_t>(rank.pid), &information, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        information.si_pid == 0) {
+      continue;
+    }
+    // What it said last (finalize, abort) counts.
+    if (rank.pmi.is_open()) receive_pmi(rank);
+    rank.ended = true;
+    catch_up();
+    const int flags = (pmi_->initialised(rank.number) ? Message::kInitialised : 0) |
+                      (pmi_->finalized(rank.number) ? Message::kFinalized : 0) | rank.crash << Message::kCrashShift;
+    post(Message::Kind::kEnded, rank, {rank.pid, information.si_code, information.si_status, flags});
+  }
+}
+
+void HostRanks::finish() {
+  signal_all(SIGKILL);
+  for (Rank& rank : ranks_) {
+    if (rank.pid > 0) ::waitpid(rank.pid, nullptr, 0);
+    rank.pid = -1;
+    rank.ended = true;
+  }
+  kill_orphans(callbacks_.others());
+  // The writers are gone, so what is in the pipes is all there is.
+  for (Forwarder& each : forwarders_) each.finish();
+  forwarders_.clear();
+  remove_shared_memory(plan_.shm_directories, plan_.id);
+}
+
+}  // namespace hr::launcher

@@ -1,0 +1,94 @@
+// HostRanks: the ranks of one host, from their start to the last one's end: in mpiexec for its own host, in an agent
+// for the agent's.
+//
+// It starts them, forwards their output, serves PMI-1, reaps, passes signals on, and has the stack of a crash looked
+// at. What it is told comes by handle(), what it has to tell goes out as messages (message.hpp); what follows from them
+// is decided by Job. A rank that crashes tells us before it dies, and waits until its stack has been looked at. In the
+// end nothing is left: processes, shared memory. Owner: Tree. One thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "background.hpp"
+#include "event_loop.hpp"
+#include "input.hpp"
+#include "job_plan.hpp"
+#include "message.hpp"
+#include "output.hpp"
+#include "pmi_server.hpp"
+#include "rank.hpp"
+
+namespace hr::launcher {
+
+class HostRanks {
+ public:
+  struct Callbacks {
+    std::function<void(const Message&)> post;
+    // Where each stream (0 standard output, 1 standard error) of a rank goes; it outlives the ranks.
+    std::function<OutputTarget&(int rank, int stream)> target;
+    // Children of this process that are none of the ranks' and stay.
+    std::function<std::set<pid_t>()> others;
+    // The descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
+    std::function<int()> standard_input;
+  };
+
+  // host: an index into the plan's; -1: none of the ranks is here. The plan outlives this.
+  HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks);
+  ~HostRanks();
+
+  // Whether the ranks could be started here; posts kProblem where not.
+  bool prepare();
+  // Starts them; posts kProblem where one cannot be.
+  void start();
+  void handle(const Message& message);
+  void reap();
+  // What ranks printed so far goes out, as far as there is room.
+  void catch_up();
+  // Ends whatever still runs here, hands out its last output, and removes what it left.
+  void finish();
+
+  PmiServer& pmi() noexcept { return *pmi_; }
+
+ private:
+  struct Prepared {
+    std::string directory;
+    std::string path;
+    std::vector<std::string> environment;
+  };
+
+  [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
+  [[nodiscard]] std::string host_name() const;
+  bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
+  void give_up_from(std::size_t at);
+  void exchange(int which, const std::vector<KeyValue>& pairs);
+  void problem(int exit_code, const std::string& text);
+  void post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text = {});
+  Rank* find(int number);
+  void receive_pmi(Rank& rank);
+  void on_crash(Rank& rank, int signal);
+  void check_stuck();
+  void signal_all(int signal);
+
+  EventLoop& loop_;
+  const JobPlan& plan_;
+  int host_;
+  Callbacks callbacks_;
+  RankMap map_;                     // as programs see it
+  std::vector<Prepared> prepared_;  // one a program
+  std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
+  std::unique_ptr<PmiServer> pmi_;
+  std::list<Forwarder> forwarders_;
+  InputPipe input_;
+  Background background_;
+  bool crash_seen_ = false;
+  bool someone_left_ = false;
+  bool stuck_told_ = false;
+  bool ending_ = false;  // the job is being ended: crashes are not news
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,148 @@
+// The beginning of the ranks of one host: programs found, ranks placed and started.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "host_environment.hpp"
+#include "host_ranks.hpp"
+#include "library_path.hpp"
+#include "process.hpp"
+
+namespace hr::launcher {
+namespace {
+
+constexpr int kCannotExecute = 127;
+
+bool make_pipe(Descriptor* reading, Descriptor* writing) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  *reading = Descriptor(ends[0]);
+  *writing = Descriptor(ends[1]);
+  return true;
+}
+
+bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  *ours = Descriptor(ends[0]);
+  *theirs = Descriptor(ends[1]);
+  return true;
+}
+
+}  // namespace
+
+bool HostRanks::prepare() {
+  if (ranks_.empty()) return true;
+  const std::string library = library_folder();
+  for (const PlannedProgram& program : plan_.programs) {
+    Prepared prepared;
+    prepared.directory = directory_of(program);
+    const std::string& name = program.arguments[0];
+    // Where all ranks are beside mpiexec, there is no need to say where.
+    const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
+    struct stat state{};
+    if (::stat(prepared.directory.c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) {
+      const int error = S_ISDIR(state.st_mode) ? errno : ENOTDIR;
+      problem(kCannotExecute, "cannot start ranks in directory " + prepared.directory + here + ": " +
+                                  std::strerror(::access(prepared.directory.c_str(), F_OK) != 0 ? errno : error));
+      return false;
+    }
+    if (const int error = find_executable(name, prepared.directory, plan_.search_path, &prepared.path); error != 0) {
+      problem(kCannotExecute, "cannot execute \"" + name + "\"" + here + ": " + std::strerror(error));
+      return false;
+    }
+    prepared.environment = environment_here(program.environment, library, host_ == plan_.root_host);
+    prepared_.push_back(std::move(prepared));
+  }
+  return true;
+}
+
+void HostRanks::start() {
+  if (ranks_.empty()) return;
+  const std::vector<int> appnums = plan_.appnums();
+  const std::vector<topo::CpuSet> placement = topo::place_here(plan_.placing, static_cast<int>(ranks_.size()));
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    Rank& rank = ranks_[at];
+    if (!start_rank(rank, static_cast<std::size_t>(appnums[static_cast<std::size_t>(rank.number)]), placement[at])) {
+      return give_up_from(at);
+    }
+    if (!plan_.report_bindings) continue;
+    post(Message::Kind::kBound, rank, {rank.pid}, as_ranges(placement[at]));
+  }
+}
+
+// Ranks that are never started are not waited for.
+void HostRanks::give_up_from(std::size_t at) {
+  for (; at < ranks_.size(); ++at) {
+    ranks_[at].pid = -1;
+    ranks_[at].ended = true;
+    post(Message::Kind::kEnded, ranks_[at], {0, CLD_EXITED, 1, 0});
+  }
+}
+
+bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) {
+  const std::string number = std::to_string(rank.number);
+  const auto cannot = [&](const std::string& what, int error, int exit_code) {
+    const std::string here = plan_.hosts.size() == 1 ? "" : " on host " + host_name();
+    problem(exit_code, "cannot " + what + " for rank " + number + here + ": " + std::strerror(error));
+    return false;
+  };
+  Descriptor output, output_end, error, error_end, pmi_end;
+  if (!make_pipe(&output, &output_end) || !make_pipe(&error, &error_end) || !make_socket_pair(&rank.pmi, &pmi_end)) {
+    return cannot("make pipes", errno, 1);
+  }
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int input = nothing.get();
+  if (rank.number == 0) {
+    input = callbacks_.standard_input();
+    if (input < 0) input = input_.for_rank_0();
+    if (input < 0) return cannot("make a pipe", errno, 1);
+  }
+
+  std::vector<std::string> environment = prepared_[program].environment;
+  environment.insert(
+      environment.end(),
+      {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number, "PMI_SIZE=" + std::to_string(plan_.ranks()),
+       "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
+       "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
+  const auto arguments = as_pointers(plan_.programs[program].arguments);
+  const auto variables = as_pointers(environment);
+  ChildPlan plan;
+  plan.path = prepared_[program].path.c_str();
+  plan.arguments = arguments.data();
+  plan.environment = variables.data();
+  plan.directory = prepared_[program].directory.c_str();
+  plan.standard_input = input;
+  plan.standard_output = output_end.get();
+  plan.standard_error = error_end.get();
+  plan.kept = pmi_end.get();
+  plan.cpus = &cpus;
+  int reason = 0;
+  rank.pid = start_process(plan, &reason);
+  if (rank.pid < 0) {
+    rank.pmi.close();
+    return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"", reason, kCannotExecute);
+  }
+  if (rank.number == 0) input_.started();
+
+  forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
+  forwarders_.emplace_back(loop_, std::move(error), callbacks_.target(rank.number, 1));
+  loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
+  return true;
+}
+
+// A relative directory is relative to where mpiexec was started.
+std::string HostRanks::directory_of(const PlannedProgram& program) const {
+  if (program.directory.empty()) return plan_.directory;
+  return program.directory[0] == '/' ? program.directory : plan_.directory + "/" + program.directory;
+}
+
+std::string HostRanks::host_name() const { return plan_.hosts[static_cast<std::size_t>(host_)]; }
+
+}  // namespace hr::launcher

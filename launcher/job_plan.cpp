@@ -1,0 +1,125 @@
+#include "job_plan.hpp"
+
+#include <climits>
+
+#include "packing.hpp"
+#include "values.hpp"
+
+namespace hr::launcher {
+namespace {
+
+void write(Writer& writer, const topo::Placing& placing) {
+  writer.number(static_cast<int>(placing.binding));
+  writer.number(placing.is_round_robin ? 1 : 0);
+  writer.number(static_cast<int>(placing.round_robin_level));
+  writer.number(placing.in_order ? 1 : 0);
+  writer.number(placing.each);
+  writer.number(placing.threads ? 1 : 0);
+}
+
+topo::Placing read_placing(Reader& reader) {
+  topo::Placing placing;
+  placing.binding = static_cast<topo::Binding>(reader.number(0, static_cast<int>(topo::Binding::kNone)));
+  placing.is_round_robin = reader.number(0, 1) != 0;
+  placing.round_robin_level = static_cast<topo::Level>(reader.number(0, static_cast<int>(topo::Level::kSocket)));
+  placing.in_order = reader.number(0, 1) != 0;
+  placing.each = static_cast<int>(reader.number(0, kMostRanks));
+  placing.threads = reader.number(0, 1) != 0;
+  return placing;
+}
+
+// Numbers and names lead to one another, and no further.
+bool fits_together(const JobPlan& plan) {
+  const int hosts = static_cast<int>(plan.hosts.size());
+  int ranks = 0;
+  for (const PlannedProgram& program : plan.programs) {
+    if (program.arguments.empty() || program.ranks > kMostRanks - ranks) return false;
+    ranks += program.ranks;
+  }
+  for (const int host : plan.host_of) {
+    if (host >= hosts) return false;
+  }
+  // Its name becomes part of names of files.
+  for (const char letter : plan.id) {
+    if (letter == '/' || letter == '\0') return false;
+  }
+  return ranks == plan.ranks() && plan.root_host < hosts && !plan.id.empty() && !plan.shell.words.empty();
+}
+
+}  // namespace
+
+std::vector<int> JobPlan::appnums() const {
+  std::vector<int> numbers;
+  for (std::size_t program = 0; program < programs.size(); ++program) {
+    numbers.insert(numbers.end(), static_cast<std::size_t>(programs[program].ranks), static_cast<int>(program));
+  }
+  return numbers;
+}
+
+RankMap JobPlan::visible_map() const {
+  return declared_hosts > 1 ? RankMap::in_blocks(ranks(), declared_hosts) : RankMap(host_of);
+}
+
+std::string encode(const JobPlan& plan) {
+  Writer writer;
+  writer.text(plan.id);
+  writer.number(static_cast<std::int64_t>(plan.programs.size()));
+  for (const PlannedProgram& program : plan.programs) {
+    writer.number(program.ranks);
+    writer.texts(program.arguments);
+    writer.texts(program.environment);
+    writer.text(program.directory);
+  }
+  writer.texts(plan.hosts);
+  writer.number(plan.root_host);
+  writer.number(plan.ranks());
+  for (const int host : plan.host_of) writer.number(host);
+  writer.number(plan.declared_hosts);
+  writer.text(plan.directory);
+  writer.text(plan.search_path);
+  writer.number(plan.creation_mask);
+  write(writer, plan.placing);
+  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going}) writer.number(flag ? 1 : 0);
+  writer.texts({plan.shm_directories.begin(), plan.shm_directories.end()});
+  writer.number(plan.silence.count());
+  writer.number(plan.degree);
+  writer.number(static_cast<int>(plan.shell.kind));
+  writer.texts(plan.shell.words);
+  writer.text(plan.mpiexec);
+  return writer.take();
+}
+
+std::optional<JobPlan> decode_plan(std::string_view bytes) {
+  Reader reader(bytes);
+  JobPlan plan;
+  plan.id = reader.text();
+  plan.programs.resize(reader.count(8));
+  for (PlannedProgram& program : plan.programs) {
+    program.ranks = static_cast<int>(reader.number(0, kMostRanks));
+    program.arguments = reader.texts();
+    program.environment = reader.texts();
+    program.directory = reader.text();
+  }
+  plan.hosts = reader.texts();
+  plan.root_host = static_cast<int>(reader.number(-1, INT_MAX));
+  plan.host_of.resize(reader.count(8));
+  for (int& host : plan.host_of) host = static_cast<int>(reader.number(0, INT_MAX));
+  plan.declared_hosts = static_cast<int>(reader.number(1, kMostRanks));
+  plan.directory = reader.text();
+  plan.search_path = reader.text();
+  plan.creation_mask = static_cast<int>(reader.number(0, 07777));
+  plan.placing = read_placing(reader);
+  plan.report_bindings = reader.number(0, 1) != 0;
+  plan.prompts = reader.number(0, 1) != 0;
+  plan.keep_going = reader.number(0, 1) != 0;
+  for (std::string& each : reader.texts()) plan.shm_directories.insert(std::move(each));
+  plan.silence = std::chrono::milliseconds(reader.number(1, INT_MAX));
+  plan.degree = static_cast<int>(reader.number(1, kMostRanks));
+  plan.shell.kind = static_cast<RemoteShell::Kind>(reader.number(0, static_cast<int>(RemoteShell::Kind::kLast)));
+  plan.shell.words = reader.texts();
+  plan.mpiexec = reader.text();
+  if (!reader.done() || !fits_together(plan)) return std::nullopt;
+  return plan;
+}
+
+}  // namespace hr::launcher

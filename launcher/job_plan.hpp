@@ -1,0 +1,65 @@
+// JobPlan: all that a host must know to start its ranks of a job. Made by mpiexec, sent to every agent. Plain values.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rank_map.hpp"
+#include "topo/cores.hpp"
+
+namespace hr::launcher {
+
+// How mpiexec is started on another host.
+struct RemoteShell {
+  enum class Kind : int { kSsh, kSrun, kOther, kLast = kOther };
+  Kind kind = Kind::kSsh;
+  std::vector<std::string> words;  // the program and its options
+};
+
+struct PlannedProgram {
+  int ranks = 0;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string directory;                 // empty: where mpiexec was started
+};
+
+struct JobPlan {
+  std::string id;  // name of the PMI key-value space and of the shared-memory files
+  std::vector<PlannedProgram> programs;
+
+  std::vector<std::string> hosts;  // those with ranks
+  int root_host = -1;              // mpiexec's own among them
+  std::vector<int> host_of;        // of each rank, an index into hosts
+  int declared_hosts = 1;          // where all ranks are on one host: how many it is to be (--as-hosts)
+
+  std::string directory;    // where mpiexec was started
+  std::string search_path;  // mpiexec's PATH
+  int creation_mask = 022;
+  topo::Placing placing;
+  bool report_bindings = false;
+  bool prompts = false;  // show lines before they end
+  bool keep_going = false;
+  std::set<std::string> shm_directories;
+
+  std::chrono::milliseconds silence{30000};  // see Channel
+  int degree = 32;                           // of the tree
+  RemoteShell shell;
+  std::string mpiexec;  // path of the program
+
+  [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
+  // The program of each rank.
+  [[nodiscard]] std::vector<int> appnums() const;
+  // What programs are to see, which is not where the ranks are when one host is declared to be several.
+  [[nodiscard]] RankMap visible_map() const;
+  [[nodiscard]] std::vector<int> ranks_of(int host) const { return RankMap(host_of).ranks_of(host); }
+};
+
+std::string encode(const JobPlan& plan);
+// nullopt where the bytes are no plan, or one that does not fit together.
+std::optional<JobPlan> decode_plan(std::string_view bytes);
+
+}  // namespace hr::launcher

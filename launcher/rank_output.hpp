@@ -1,0 +1,33 @@
+// RankOutput: one stream of one rank in mpiexec, wherever the rank runs: labels, the file of --output-filename, a sink.
+//
+// Owner: Job. One thread.
+#pragma once
+
+#include <string>
+
+#include "output.hpp"
+#include "output_file.hpp"
+
+namespace hr::launcher {
+
+class RankOutput final : public OutputTarget {
+ public:
+  // label: what each line begins with, or empty. The file gets the text as well, without labels; the sink gets it where
+  // to_sink says so.
+  RankOutput(Sink& sink, std::string label, OutputFile file, bool to_sink)
+      : sink_(sink), label_(std::move(label)), file_(std::move(file)), to_sink_(to_sink) {}
+
+  void take(std::string_view text) override;
+  [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
+  [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }
+  [[nodiscard]] bool wants_prompts() const override { return to_sink_ && sink_.is_terminal(); }
+  void when_room(std::function<void()> resume) override { sink_.when_room(std::move(resume)); }
+
+ private:
+  Sink& sink_;
+  std::string label_;
+  OutputFile file_;
+  bool to_sink_;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,23 @@
+// The command that starts mpiexec as an agent on another host. Pure, but for the knob and the variables it reads.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job_plan.hpp"
+
+namespace hr::launcher {
+
+// What --launcher or the knob says: "auto", "ssh", "rsh", "slurm", "srun", or a command with its options.
+RemoteShell remote_shell(std::string_view said, bool in_slurm);
+
+// Program and arguments. Nothing of the job is on the command line: the path of mpiexec, and --agent.
+std::vector<std::string> remote_command(const RemoteShell& shell, const std::string& host, const std::string& mpiexec,
+                                        std::chrono::seconds connect_limit);
+
+// In single quotes, as all shells understand them.
+std::string quoted(std::string_view text);
+
+}  // namespace hr::launcher

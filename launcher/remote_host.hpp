@@ -1,0 +1,85 @@
+// RemoteHost: the subtree of hosts beyond one channel, as mpiexec or an agent above it sees them.
+//
+// It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), makes sure that it is the agent
+// that answers, hands it the plan, and then passes messages. When the subtree is lost for whatever reason, it says so
+// once, with a kLost. Owner: Tree. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "channel.hpp"
+#include "descriptor.hpp"
+#include "event_loop.hpp"
+#include "hello.hpp"
+#include "job_plan.hpp"
+#include "message.hpp"
+
+namespace hr::launcher {
+
+// The hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
+[[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
+[[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
+[[nodiscard]] int count_of_places(const JobPlan& plan) noexcept;
+
+class RemoteHost {
+ public:
+  // first to last (exclusive): the places of the subtree. The plan outlives this.
+  RemoteHost(EventLoop& loop, const JobPlan& plan, const std::string& encoded_plan, int first, int last,
+             std::function<void(const Message&)> up);
+  ~RemoteHost();
+  RemoteHost(const RemoteHost&) = delete;
+  RemoteHost& operator=(const RemoteHost&) = delete;
+
+  void start();
+  // Has no effect where the subtree is lost.
+  void send(const Message& message);
+  // kFinish: the subtree ends, or, where it has not answered yet, is given up. kDone comes when it is gone.
+  void finish();
+  // The agent's command may have ended.
+  void reap();
+  void expect_silence(bool expected);
+  void flush(std::chrono::milliseconds limit);
+
+  [[nodiscard]] bool holds(int place) const noexcept { return place >= first_ && place < last_; }
+  [[nodiscard]] bool is_gone() const noexcept { return gone_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+ private:
+  void read_proof();
+  void read_errors();
+  void open_channel(std::string_view received);
+  void on_message(const Message& message);
+  [[nodiscard]] bool may_say(const Message& message) const;
+  void on_closed(const std::string& cause);
+  void check_gone();
+  void end();
+  [[nodiscard]] std::string cause() const;
+
+  EventLoop& loop_;
+  const JobPlan& plan_;
+  const std::string& encoded_plan_;
+  int first_;
+  int last_;
+  std::function<void(const Message&)> up_;
+  Nonce nonce_;
+  ProofSearch proof_;
+  pid_t pid_ = -1;
+  int status_ = -1;  // of the command, once it has ended
+  Descriptor writing_, reading_, errors_;
+  std::string last_errors_;
+  std::unique_ptr<Channel> channel_;
+  EventLoop::TimerId timer_;
+  bool timer_set_ = false;
+  bool ready_ = false;      // the subtree was
+  bool finishing_ = false;  // its end is no news
+  bool done_ = false;       // it said so
+  bool closed_ = false;     // nothing comes from it any more
+  bool gone_ = false;       // and we have said so
+  std::string cause_;
+};
+
+}  // namespace hr::launcher

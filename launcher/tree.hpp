@@ -1,0 +1,76 @@
+// Tree: this process's part of a job's tree of hosts: the ranks here, and the subtrees below.
+//
+// mpiexec has the root, each agent a node. A message that comes down goes where it belongs; what comes up is gathered
+// where it can be (PMI exchanges, kReady, kDone), so that a channel carries it once, and else passed on. At the root an
+// exchange turns round: what all have put goes down to all. Owner: Job or Agent. One thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <list>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "event_loop.hpp"
+#include "host_ranks.hpp"
+#include "job_plan.hpp"
+#include "message.hpp"
+#include "remote_host.hpp"
+
+namespace hr::launcher {
+
+class Tree {
+ public:
+  struct Callbacks {
+    std::function<void(const Message&)> up;
+    std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
+    std::function<int()> standard_input;                        // the same
+  };
+
+  // own: the host of this process, an index into the plan's, or -1. first to last: places (remote_host.hpp) below.
+  Tree(EventLoop& loop, JobPlan plan, int own, int first, int last, bool is_root, Callbacks callbacks);
+
+  // Starts the agents below, and looks whether the ranks here can be started. kReady goes up when all can.
+  void start();
+  void down(const Message& message);
+  // Children of this process have ended.
+  void reap();
+  void catch_up() { own_.catch_up(); }
+  // Below, silence is no sign of anything, or is again.
+  void expect_silence(bool expected);
+  void flush(std::chrono::milliseconds limit);
+
+  [[nodiscard]] const JobPlan& plan() const noexcept { return plan_; }
+
+ private:
+  void on_own(const Message& message);
+  void on_child(RemoteHost& child, const Message& message);
+  bool gather(const Message& message);
+  void turn_or_pass(const Message& message);
+  void on_ask(const std::string& key, RemoteHost* child);
+  void check_fence(int exchange);
+  void check_ready();
+  void check_done();
+  void to_children(const Message& message);
+  void finish();
+
+  EventLoop& loop_;
+  const JobPlan plan_;
+  const std::string encoded_plan_;
+  const int own_host_;
+  const bool is_root_;
+  Callbacks callbacks_;
+  HostRanks own_;
+  std::list<RemoteHost> children_;
+  std::size_t members_;  // parts that take part in an exchange
+  std::size_t ready_ = 0;
+  std::size_t done_ = 0;
+  // By exchange.
+  std::array<std::size_t, 2> in_fence_{};
+  std::array<std::vector<KeyValue>, 2> collected_;
+  std::set<std::string> asked_;  // keys that were asked for
+  bool finished_here_ = false;
+};
+
+}  // namespace hr::launcher

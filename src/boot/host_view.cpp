@@ -1,0 +1,130 @@
+#include "boot/host_view.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include "boot/process_mapping.hpp"
+
+namespace hr::boot {
+namespace {
+
+constexpr int kAttempts = 100;     // the link may go between two system calls, when another job has the same name
+constexpr char kNamespaces = '.';  // stands between the token and them
+constexpr char kMixed = '/';       // stands between the mapping and the hosts that are mixed
+
+std::string random_token() {
+  std::uint64_t words[2] = {};
+  if (::getrandom(words, sizeof words, 0) != sizeof words) return {};
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(words[0]),
+                static_cast<unsigned long long>(words[1]));
+  return text;
+}
+
+std::string target_of(const std::string& link) {
+  char text[128];
+  const ssize_t length = ::readlink(link.c_str(), text, sizeof text);
+  return length > 0 && length < static_cast<ssize_t>(sizeof text) ? std::string(text, static_cast<std::size_t>(length))
+                                                                  : std::string();
+}
+
+bool is_token(std::string_view text) {
+  const auto digit = [](char each) { return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f'); };
+  return text.size() == 32 && std::all_of(text.begin(), text.end(), digit);
+}
+
+// "pid:[4026531836]"
+std::string number_in(const std::string& text) {
+  std::string digits;
+  for (const char each : text) {
+    if (each >= '0' && each <= '9') digits += each;
+  }
+  return digits.empty() ? "0" : digits;
+}
+
+std::string namespaces() {
+  return number_in(target_of("/proc/self/ns/pid")) + "-" + number_in(target_of("/proc/self/ns/user"));
+}
+
+std::string_view token_of(std::string_view view) { return view.substr(0, view.rfind(kNamespaces)); }
+
+}  // namespace
+
+HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
+  // mpiexec removes what carries its job's name, should nobody come to do it.
+  const std::string link = directory + "/headrace." + std::string(job) + ".host";
+  const std::string own = random_token();
+  std::string token;
+  for (int attempt = 0; attempt < kAttempts && !own.empty() && token.empty(); ++attempt) {
+    if (::symlink(own.c_str(), link.c_str()) == 0) {
+      token = own;
+      made_ = true;
+    } else if (errno == EEXIST) {
+      token = target_of(link);
+    } else {
+      break;
+    }
+  }
+  if (is_token(token)) {
+    link_ = link;
+  } else {
+    token = otherwise;
+  }
+  text_ = token + kNamespaces + namespaces();
+}
+
+void HostView::forget() noexcept {
+  if (!link_.empty()) ::unlink(link_.c_str());
+  link_.clear();
+}
+
+Hosts compare_views(const std::vector<std::string>& view_of_rank) {
+  struct Seen {
+    int number;
+    std::string_view view;  // of its first process
+  };
+  std::map<std::string_view, Seen> hosts;
+  Hosts found;
+  found.of_rank.reserve(view_of_rank.size());
+  for (const std::string& view : view_of_rank) {
+    const Seen& host = hosts.try_emplace(token_of(view), Seen{static_cast<int>(hosts.size()), view}).first->second;
+    found.of_rank.push_back(host.number);
+    if (host.view != view && std::find(found.mixed.begin(), found.mixed.end(), host.number) == found.mixed.end()) {
+      found.mixed.push_back(host.number);
+    }
+  }
+  return found;
+}
+
+std::string format_hosts(const Hosts& hosts) {
+  std::string text = format_process_mapping(hosts.of_rank);
+  for (const int host : hosts.mixed) text += kMixed + std::to_string(host);
+  return text;
+}
+
+bool parse_hosts(std::string_view text, int ranks, Hosts* hosts) {
+  const auto end = std::min(text.find(kMixed), text.size());
+  auto mapping = parse_process_mapping(text.substr(0, end), ranks);
+  if (!mapping) return false;
+  hosts->of_rank = std::move(*mapping);
+  hosts->mixed.clear();
+  for (std::string_view rest = text.substr(end); !rest.empty();) {
+    int host = 0;
+    const char* const last = rest.data() + rest.size();
+    const auto read = std::from_chars(rest.data() + 1, last, host);
+    if (rest[0] != kMixed || read.ec != std::errc()) return false;
+    hosts->mixed.push_back(host);
+    rest.remove_prefix(static_cast<std::size_t>(read.ptr - rest.data()));
+  }
+  return true;
+}
+
+}  // namespace hr::boot

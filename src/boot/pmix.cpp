@@ -1,0 +1,195 @@
+// PMIx: the library of the launcher's kind, opened at run time, speaks with a daemon on the host.
+// Spoken by PRRTE (prterun, Open MPI's mpirun) and by Slurm's pmix plugin.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/knobs.hpp"
+#include "boot/pmix_library.hpp"
+#include "boot/provider.hpp"
+
+namespace hr::boot {
+namespace {
+
+using pmix::Info;
+using pmix::Proc;
+using pmix::Value;
+
+// What a launcher counts comes in more types than the standard names.
+int number_in(const Value& value, int otherwise) noexcept {
+  switch (value.type) {
+    case pmix::kUint32:
+    case pmix::kUint:
+      return static_cast<int>(value.data.uint32);
+    case pmix::kInt:
+    case pmix::kInt32:
+      return value.data.integer;
+    case pmix::kUint16:
+      return value.data.uint16;
+    case pmix::kUint64:
+    case pmix::kSize:
+      return static_cast<int>(value.data.uint64);
+    default:
+      return otherwise;
+  }
+}
+
+Info flag(const char* key) {
+  Info info{};
+  std::strncpy(info.key, key, sizeof info.key - 1);
+  info.value.type = pmix::kBool;
+  info.value.data.flag = true;
+  return info;
+}
+
+// What PMIx_Get hands out.
+class Got {
+ public:
+  Got() = default;
+  Got(const Got&) = delete;
+  Got& operator=(const Got&) = delete;
+  ~Got() {
+    if (value_ == nullptr) return;
+    if (value_->type == pmix::kString) std::free(value_->data.string);
+    std::free(value_);
+  }
+  Value** place() noexcept { return &value_; }
+  [[nodiscard]] bool is_text() const noexcept {
+    return value_ != nullptr && value_->type == pmix::kString && value_->data.string != nullptr;
+  }
+  [[nodiscard]] const char* text() const noexcept { return value_->data.string; }
+  [[nodiscard]] int number(int otherwise) const noexcept {
+    return value_ != nullptr ? number_in(*value_, otherwise) : otherwise;
+  }
+
+ private:
+  Value* value_ = nullptr;
+};
+
+// No status of PMIx: those are 0 and below.
+constexpr int kUnderWay = 1;
+// Of the last fence; a thread of the library may write it when nobody waits any more.
+std::atomic<int> fence_state{pmix::kSuccess};
+
+void fenced(pmix::Code status, void* /*data*/) noexcept {
+  fence_state.store(status == kUnderWay ? -1 : status, std::memory_order_release);
+  fence_state.notify_all();
+}
+
+// Nobody would end this process when the job is over: it goes with its launcher, as under our own.
+void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
+  constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(1);
+}
+
+class Pmix final : public Provider {
+ public:
+  Status connect(Identity* identity, std::vector<int>* /*hosts*/) override {
+    HR_TRY(pmix::open_library(&library_));
+    HR_TRY(check("PMIx_Init", library_->init(&self_, nullptr, 0)));
+    connected_ = true;
+    pmix::Code gone = pmix::kLostConnection;
+    // Where it is refused a process outlives its launcher.
+    static_cast<void>(library_->register_event(&gone, 1, nullptr, 0, launcher_gone, nullptr, nullptr));
+    identity->rank = static_cast<int>(self_.rank);
+    identity->size = of_job(pmix::kJobSize, -1);
+    if (identity->size < 1 || identity->rank >= identity->size) {
+      return fail(Errc::kOther, "boot: the launcher (PMIx) says rank %d of %d", identity->rank, identity->size);
+    }
+    identity->appnum = std::max(of(self_, pmix::kAppNumber, 0), 0);
+    identity->universe_size = of_job(pmix::kUniverseSize, -1);
+    identity->has_launcher = true;
+    identity->job_id = file_safe(self_.nspace);
+    return kOk;
+  }
+
+  Status put(std::string_view key, std::string_view value) override {
+    const std::string name(key);
+    std::string text(value);
+    Value held{};
+    held.type = pmix::kString;
+    held.data.string = text.data();
+    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // which copies it
+  }
+
+  Status get(int owner, std::string_view key, std::string* value) override {
+    Proc proc = self_;
+    proc.rank = static_cast<pmix::Rank>(owner);
+    const std::string name(key);
+    Got got;
+    HR_TRY(check(name.c_str(), library_->get(&proc, name.c_str(), nullptr, 0, got.place())));
+    if (!got.is_text()) {
+      return fail(Errc::kOther, "boot: the launcher (PMIx) has no text as \"%s\" of rank %d", name.c_str(), owner);
+    }
+    *value = got.text();
+    return kOk;
+  }
+
+  Status fence() override {
+    HR_TRY(begin_fence());
+    fence_state.wait(kUnderWay, std::memory_order_acquire);
+    bool done = false;
+    return fence_done(&done);
+  }
+  Status begin_fence() override {
+    HR_TRY(check("PMIx_Commit", library_->commit()));
+    fence_state.store(kUnderWay, std::memory_order_relaxed);
+    const pmix::Code begun = library_->begin_fence(nullptr, 0, &collect_, 1, fenced, nullptr);
+    // It may be over already, and then nobody is called.
+    if (begun == pmix::kDoneAtOnce) fenced(pmix::kSuccess, nullptr);
+    return begun == pmix::kDoneAtOnce ? kOk : check("PMIx_Fence_nb", begun);
+  }
+  Status fence_done(bool* done) override {
+    const int state = fence_state.load(std::memory_order_acquire);
+    *done = state != kUnderWay;
+    return *done ? check("PMIx_Fence_nb", state) : kOk;
+  }
+
+  Status finalize() override {
+    connected_ = false;
+    return check("PMIx_Finalize", library_->finalize(nullptr, 0));
+  }
+
+  void abort(int exit_code) noexcept override {
+    if (!connected_) return;
+    // No processes named: all of the job.
+    static_cast<void>(library_->abort(exit_code == 0 ? 1 : exit_code, "MPI_Abort", nullptr, 0));
+  }
+
+ private:
+  Status check(const char* what, pmix::Code status) const {
+    if (status == pmix::kSuccess) return kOk;
+    const char* text = library_->error_string(status);
+    return fail(Errc::kOther, "boot: the launcher (PMIx): %s: %s (%d)", what, text != nullptr ? text : "unknown",
+                status);
+  }
+
+  int of(const Proc& proc, const char* key, int otherwise) const {
+    Got got;
+    return library_->get(&proc, key, nullptr, 0, got.place()) == pmix::kSuccess ? got.number(otherwise) : otherwise;
+  }
+  int of_job(const char* key, int otherwise) const {
+    Proc job = self_;
+    job.rank = pmix::kJob;
+    return of(job, key, otherwise);
+  }
+
+  const pmix::Library* library_ = nullptr;
+  Proc self_{};
+  bool connected_ = false;
+  const Info collect_ = flag(pmix::kCollect);  // of a fence, which reads it until it is done
+};
+
+bool detect() noexcept { return environment("PMIX_NAMESPACE") != nullptr && environment("PMIX_RANK") != nullptr; }
+
+}  // namespace
+
+extern const ProviderRecord kPmixProvider;
+const ProviderRecord kPmixProvider = {"PMIx", detect,
+                                      []() -> std::unique_ptr<Provider> { return std::make_unique<Pmix>(); }};
+
+}  // namespace hr::boot

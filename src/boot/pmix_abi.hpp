@@ -1,0 +1,97 @@
+// The part of PMIx that a client needs, as the PMIx standard (version 4 and 5, "PMIx Standard") lays it down and the
+// libraries of these versions have it: libpmix.so.2 is opened at run time, so no header of it is needed to build.
+// tests/unit/boot/pmix_abi_test.cpp compares with a library's own header where there is one.
+//
+// Internal to boot/. Threads: none of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hr::boot::pmix {
+
+using Code = int;
+inline constexpr Code kSuccess = 0;
+inline constexpr Code kLostConnection = -61;  // the daemon that the process speaks with is gone
+inline constexpr Code kDoneAtOnce = -157;     // of a call that begins something: it is done, with success
+
+using Rank = std::uint32_t;
+inline constexpr Rank kJob = UINT32_MAX - 1;  // stands for all ranks of a job, and for the job itself
+
+// A process of a job.
+struct Proc {
+  char nspace[256];  // the job's name
+  Rank rank;
+};
+static_assert(sizeof(Proc) == 260);
+
+// Types of values.
+inline constexpr std::uint16_t kBool = 1;
+inline constexpr std::uint16_t kString = 3;
+inline constexpr std::uint16_t kSize = 4;
+inline constexpr std::uint16_t kInt = 6;
+inline constexpr std::uint16_t kInt32 = 9;
+inline constexpr std::uint16_t kUint = 11;
+inline constexpr std::uint16_t kUint16 = 13;
+inline constexpr std::uint16_t kUint32 = 14;
+inline constexpr std::uint16_t kUint64 = 15;
+
+struct Value {
+  std::uint16_t type;
+  union {
+    bool flag;
+    char* string;
+    std::size_t size;
+    int integer;
+    std::uint16_t uint16;
+    std::uint32_t uint32;
+    std::uint64_t uint64;
+    struct {
+      void* words[3];
+    } largest;
+  } data;
+};
+static_assert(sizeof(Value) == 32 && offsetof(Value, data) == 8);
+
+// An attribute of a call.
+struct Info {
+  char key[512];
+  std::uint32_t flags;
+  Value value;
+};
+static_assert(sizeof(Info) == 552 && offsetof(Info, flags) == 512 && offsetof(Info, value) == 520);
+
+// Who is to see a value: everybody.
+using Scope = std::uint8_t;
+inline constexpr Scope kGlobal = 3;
+
+// Keys: of calls, and of what the launcher says of a job.
+inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence hands out what all have put
+inline constexpr const char* kJobSize = "pmix.job.size";
+inline constexpr const char* kAppNumber = "pmix.appnum";
+inline constexpr const char* kUniverseSize = "pmix.univ.size";
+
+// Called by a thread of the library.
+using Done = void (*)(Code status, void* data);
+
+// Called by a thread of the library when something has happened that it was registered for. The last two are to be
+// called and handed on when it is dealt with.
+using Event = void (*)(std::size_t registration, Code status, const Proc* source, Info* info, std::size_t count,
+                       Info* results, std::size_t result_count, void* handled, void* data);
+
+using InitFunction = Code (*)(Proc* self, Info* info, std::size_t count);
+using FinalizeFunction = Code (*)(const Info* info, std::size_t count);
+using AbortFunction = Code (*)(int status, const char* message, Proc* procs, std::size_t count);
+using PutFunction = Code (*)(Scope scope, const char* key, Value* value);
+using CommitFunction = Code (*)();
+// No processes: those of the own job.
+using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info* info, std::size_t infos, Done done,
+                               void* data);
+// The value is the caller's, from malloc(), and so is what it points to.
+using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info, std::size_t count, Value** value);
+// Blocks where nothing is to be called.
+using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
+                                  void* registered, void* data);
+using ErrorStringFunction = const char* (*)(Code status);
+
+}  // namespace hr::boot::pmix

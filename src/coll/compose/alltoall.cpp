@@ -1,0 +1,224 @@
+// Alltoall, alltoallv and alltoallw over hosts: a process sends no message to each process of another host. Those of
+// its own host share these: each carries the blocks of the whole host to some of them.
+//
+// First, within the host, everybody gives each block to who carries it: a block to a process of the same host to that
+// one. Then a carrier sends to each process of another host that it serves one message with the blocks of its host, in
+// the order of their senders. Any distribution of processes over hosts will do: who carries what follows from it.
+// For alltoallv and alltoallw the processes of a host first tell one another how long what they give is.
+#include "coll/compose/step.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
+
+// Which process of host `from` (an index) carries what goes to the one of that index on host `to`.
+int carrier(const Hosts& hosts, int from, int to, int target) {
+  const auto carriers = static_cast<int>(hosts.ranks(from).size());
+  return from == to ? target : (target + to) % carriers;
+}
+
+// What each process of this host carries: the ranks that it serves.
+std::vector<std::vector<int>> served_by(const Hosts& hosts) {
+  std::vector<std::vector<int>> served(index(hosts.here().size()));
+  for (int host = 0; host < hosts.count(); ++host) {
+    const std::span<const int> ranks = hosts.ranks(host);
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      served[index(carrier(hosts, hosts.own(), host, static_cast<int>(i)))].push_back(ranks[i]);
+  }
+  return served;
+}
+
+// Blocks one behind the other: counts and displacements of an operation on bytes, and their sum.
+struct Runs {
+  std::vector<Count> counts;
+  std::vector<Count> displacements;
+  std::size_t bytes = 0;
+  void add(std::size_t length) {
+    displacements.push_back(static_cast<Count>(bytes));
+    counts.push_back(static_cast<Count>(length));
+    bytes += length;
+  }
+  [[nodiscard]] Blocks of(const View& view) const {
+    return Blocks::counted(view.data(), counts.data(), displacements.data(), *const_cast<layout::Datatype*>(view.type));
+  }
+};
+
+// Everything but the messages. `out` are the blocks that leave this process: in place they are in recv.
+class Carried {
+ public:
+  Carried(const Call& call, const Hosts& hosts)
+      : call_(call), hosts_(hosts), out_(call.in_place ? call.recv : call.send), served_(served_by(hosts)) {
+    for (const std::vector<int>& ranks : served_) {
+      std::size_t sum = 0;
+      told_out_.add(ranks.size() * sizeof(std::size_t));
+      told_in_.add(serves().size() * sizeof(std::size_t));
+      for (const int rank : ranks) {
+        own_lengths_.push_back(length(rank));
+        sum += own_lengths_.back();
+      }
+      given_.add(sum);
+    }
+  }
+  [[nodiscard]] bool equal() const noexcept { return call_.operation == Operation::kAlltoall; }
+  // The ranks whose blocks this process carries, itself among them.
+  [[nodiscard]] const std::vector<int>& serves() const noexcept { return served_[index(hosts_.here().own())]; }
+
+  // The lengths of what is given, and of what this process is given.
+  void tell(Step& step) {
+    lengths_.assign(index(hosts_.here().size()) * serves().size(), call_.bytes);
+    step.call.send = told_out_.of(bytes_of(own_lengths_));
+    step.call.recv = told_in_.of(bytes_of(lengths_));
+    step.call.bytes = 0;
+  }
+  // The blocks. Once lengths are known.
+  Status give(Step& step) {
+    for (int i = 0; i < hosts_.here().size(); ++i) {
+      std::size_t sum = 0;
+      for (std::size_t k = 0; k < serves().size(); ++k) sum += length_from(i, k);
+      taken_.add(sum);
+    }
+    out_memory_.emplace(given_.bytes);
+    in_memory_.emplace(taken_.bytes);
+    step.call.send = given_.of(out_memory_->view(0, given_.bytes));
+    step.call.recv = taken_.of(in_memory_->view(0, taken_.bytes));
+    step.call.bytes = 0;
+    Outcome outcome;
+    std::byte* to = out_memory_->data();
+    for (const std::vector<int>& ranks : served_) {
+      for (const int rank : ranks) {
+        View from;
+        outcome.add(out_.block(rank, &from));
+        const std::size_t length = this->length(rank);
+        if (from.packed != length)
+          outcome.add(fail(from.packed > length ? Errc::kTruncate : Errc::kCount,
+                           "send count and type are %zu bytes a process, receive count and type %zu", from.packed,
+                           length));
+        outcome.add(layout::pack(from, 0, std::min(length, from.packed), to));
+        to += length;
+      }
+    }
+    return outcome.result();
+  }
+  // One message to each process of another host that this one serves.
+  Status send(p2p::RequestList& requests) {
+    messages_.emplace(taken_.bytes);
+    std::byte* to = messages_->data();
+    for (std::size_t k = 0; k < serves().size(); ++k) {
+      const int rank = serves()[k];
+      if (hosts_.of(rank) == hosts_.own()) continue;
+      std::byte* const begin = to;
+      for (int i = 0; i < hosts_.here().size(); ++i) to = std::copy_n(block_from(i, k), length_from(i, k), to);
+      const auto bytes = static_cast<std::size_t>(to - begin);
+      if (bytes > 0) HR_TRY(send_to(call_, rank, bytes_view(begin, bytes), requests.next()));
+    }
+    return kOk;
+  }
+  // Where messages from other hosts go, one a host.
+  Status receive(p2p::RequestList& requests) {
+    arriving_.emplace(remote_bytes());
+    std::byte* at = arriving_->data();
+    for (int host = 0; host < hosts_.count(); ++host) {
+      if (host == hosts_.own()) continue;
+      std::size_t bytes = 0;
+      for (const int rank : hosts_.ranks(host)) bytes += call_.recv.bytes(rank);
+      const int from = hosts_.ranks(host)[index(carrier(hosts_, host, hosts_.own(), hosts_.here().own()))];
+      if (bytes > 0) HR_TRY(receive_from(call_, from, bytes_view(at, bytes), requests.next()));
+      at += bytes;
+    }
+    return kOk;
+  }
+  // Into recv: what processes of this host gave, and what came.
+  Status unpack() {
+    Outcome outcome;
+    const std::size_t self = std::find(serves().begin(), serves().end(), call_.rank()) - serves().begin();
+    for (int i = 0; i < hosts_.here().size(); ++i)
+      outcome.add(put(hosts_.ranks(hosts_.own())[index(i)], block_from(i, self), length_from(i, self)));
+    const std::byte* at = arriving_->data();
+    for (int host = 0; host < hosts_.count(); ++host) {
+      if (host == hosts_.own()) continue;
+      for (const int rank : hosts_.ranks(host)) {
+        outcome.add(put(rank, at, call_.recv.bytes(rank)));
+        at += call_.recv.bytes(rank);
+      }
+    }
+    return outcome.result();
+  }
+
+ private:
+  static View bytes_of(std::vector<std::size_t>& numbers) noexcept {
+    return bytes_view(reinterpret_cast<std::byte*>(numbers.data()), numbers.size() * sizeof(std::size_t));
+  }
+  // Of the block to a rank. Those of alltoall are of a length, whatever this process says.
+  [[nodiscard]] std::size_t length(int rank) const { return equal() ? call_.bytes : out_.bytes(rank); }
+  // Of the block from a process of this host to the k-th one that this one serves, and where it lies.
+  [[nodiscard]] std::size_t length_from(int from, std::size_t k) const {
+    return lengths_[index(from) * serves().size() + k];
+  }
+  [[nodiscard]] const std::byte* block_from(int from, std::size_t k) {
+    const std::byte* at = in_memory_->data() + taken_.displacements[index(from)];
+    for (std::size_t before = 0; before < k; ++before) at += length_from(from, before);
+    return at;
+  }
+  [[nodiscard]] std::size_t remote_bytes() const {
+    std::size_t bytes = 0;
+    for (int rank = 0; rank < call_.size(); ++rank)
+      if (hosts_.of(rank) != hosts_.own()) bytes += call_.recv.bytes(rank);
+    return bytes;
+  }
+  Status put(int rank, const std::byte* data, std::size_t length) {
+    View to;
+    HR_TRY(call_.recv.block(rank, &to));
+    if (length > to.packed)
+      return fail(Errc::kTruncate, "process %d sends %zu bytes, there is room for %zu", rank, length, to.packed);
+    return layout::unpack(to, 0, length, data);
+  }
+
+  const Call& call_;
+  const Hosts& hosts_;
+  const Blocks& out_;
+  std::vector<std::vector<int>> served_;  // by the index of the carrier in this host
+  std::vector<std::size_t> own_lengths_;  // of the blocks that leave, in the order of served_
+  std::vector<std::size_t> lengths_;      // of those that this process is given: by giver, then as in serves()
+  Runs told_out_, told_in_, given_, taken_;
+  std::optional<Scratch> out_memory_, in_memory_, messages_, arriving_;
+};
+
+Task run(const Call& call) {
+  const Levels levels(call);
+  const Hosts& hosts = levels.hosts();
+  Carried carried(call, hosts);
+  Step telling(call, carried.equal() ? nullptr : &levels.here(), Operation::kAlltoallv);
+  Step giving(call, &levels.here(), Operation::kAlltoallv);
+  p2p::RequestList requests(carried.serves().size() + index(hosts.count()));
+  Outcome outcome;
+  outcome.add(carried.receive(requests));
+  Task leave = leave_device_data_for_later(call);
+  const Status left = co_await leave;
+  outcome.add(left);
+  carried.tell(telling);
+  Task told = telling.run();
+  const Status was_told = co_await told;
+  outcome.add(was_told);
+  outcome.add(carried.give(giving));
+  Task given = giving.run();
+  const Status was_given = co_await given;
+  outcome.add(was_given);
+  outcome.add(carried.send(requests));
+  const Status moved = co_await requests.all();
+  outcome.add(moved);
+  outcome.add(carried.unpack());
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm alltoall_hosts = {
+    .name = "hosts",
+    .operations = serves(Operation::kAlltoall, Operation::kAlltoallv, Operation::kAlltoallw),
+    .probe = &over_hosts,
+    .run = &run,
+    .composes = true};
+
+}  // namespace hr::coll

@@ -1,0 +1,43 @@
+// How many bytes each process of a host has or wants, where only itself knows (gatherv, scatterv): a step that tells it
+// to the one that speaks for the host.
+//
+// Owner: a local of the coroutine, before the steps that need it. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coll/compose/step.hpp"
+
+namespace hr::coll {
+
+class LengthsOfHost {
+ public:
+  // `asked`: the same on all processes of the host.
+  LengthsOfHost(const Call& call, const Levels& levels, bool asked)
+      : step_(call, asked ? &levels.here() : nullptr, Operation::kGather) {
+    step_.call.root = levels.speaker();
+    step_.call.bytes = sizeof own_;
+    step_.call.send = one_block(bytes_of(&own_, 1));
+    if (!asked || !levels.speaks()) return;
+    all_.resize(static_cast<std::size_t>(levels.here().size()));
+    step_.call.recv = byte_blocks(bytes_of(all_.data(), all_.size()), sizeof own_);
+  }
+  [[nodiscard]] Task ask(std::size_t own) {
+    own_ = own;
+    return step_.run();
+  }
+  // On the one that speaks, by index in here(); elsewhere none.
+  [[nodiscard]] std::vector<std::size_t> take() { return std::move(all_); }
+
+ private:
+  static View bytes_of(std::size_t* numbers, std::size_t count) noexcept {
+    return bytes_view(reinterpret_cast<std::byte*>(numbers), count * sizeof *numbers);
+  }
+
+  std::size_t own_ = 0;
+  std::vector<std::size_t> all_;
+  Step step_;
+};
+
+}  // namespace hr::coll

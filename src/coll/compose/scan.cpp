@@ -1,0 +1,71 @@
+// Scan and exscan over hosts whose processes follow one another: within the host, then what is before each host among
+// the last processes of the hosts, which have the sum of their own, and from these to their hosts.
+#include "coll/compose/step.hpp"
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+bool probe(const Query& query) noexcept { return over_hosts(query) && query.hosts_in_order; }
+
+Task run(const Call& call) {
+  const bool inclusive = call.operation == Operation::kScan;
+  const Levels levels(call, LastOfHost{});
+  const bool follows = levels.hosts().own() > 0;  // there are hosts before this one
+  const bool on_device = call.recv.all().where.is_device();
+  TypedScratch on_host(on_device ? call.recv.all().count : 0, *call.recv.all().type);
+  const View& result = on_device ? on_host.view() : call.recv.all();
+  Step here(call, &levels.here(), call.operation);
+  Step across(call, levels.across(), Operation::kExscan);
+  Step down(call, follows ? &levels.here() : nullptr, Operation::kBcast);
+  TypedScratch sum(levels.speaks() ? result.count : 0, *result.type);
+  TypedScratch before(result.count, *result.type);
+  Outcome outcome;
+  Task leave = leave_device_data_for_later(call);
+  const Status left = co_await leave;
+  outcome.add(left);
+  if (on_device && call.in_place) outcome.add(layout::copy(call.recv.all(), result));
+  // The sum of the host includes this process's contribution, which exscan leaves out and in place overwrites.
+  if (levels.speaks() && !inclusive) outcome.add(layout::copy(contribution(call), sum.view()));
+  here.call.in_place = call.in_place;
+  here.call.send = call.send;
+  here.call.recv = one_block(result);
+  Task first = here.run();
+  const Status scanned = co_await first;
+  outcome.add(scanned);
+  if (levels.speaks()) {
+    if (inclusive) {
+      outcome.add(layout::copy(result, sum.view()));
+    } else if (levels.here().own() > 0) {
+      outcome.add(combine(call, result, sum.view()));
+    }
+    across.call.send = one_block(sum.view());
+    across.call.recv = one_block(before.view());
+  }
+  down.call.op = nullptr;
+  down.call.root = levels.speaker();
+  down.call.recv = one_block(before.view());
+  Task rest = run_in_order({&across, &down});
+  const Status added = co_await rest;
+  outcome.add(added);
+  if (follows) {
+    if (inclusive || levels.here().own() > 0) {
+      outcome.add(combine(call, before.view(), result));
+    } else {
+      outcome.add(layout::copy(before.view(), result));
+    }
+  }
+  if (on_device && (inclusive || call.rank() > 0)) outcome.add(layout::copy(result, call.recv.all()));
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm scan_hosts = {.name = "hosts",
+                              .operations = serves(Operation::kScan, Operation::kExscan),
+                              .probe = &probe,
+                              .run = &run,
+                              .composes = true};
+
+}  // namespace hr::coll

@@ -1,0 +1,59 @@
+// Scatter and scatterv over hosts: from the root, a message a host, to one process of each, and from there to its host.
+// For scatterv, that process first asks those of its host how much they get.
+#include "coll/compose/all_blocks.hpp"
+#include "coll/compose/lengths.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Of everybody on the root, which knows them; of the host on those that speak for others.
+std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
+  if (!levels.speaks()) return {};
+  if (call.operation == Operation::kScatter) return AllBlocks::equal(levels.hosts(), call.send, call.bytes);
+  return call.is_root() ? AllBlocks::of_buffer(levels.hosts(), call.send) : told.take();
+}
+
+Task run(const Call& call) {
+  const bool equal = call.operation == Operation::kScatter;
+  const Levels levels(call, call.root);
+  LengthsOfHost told(call, levels, !equal && levels.hosts().own() != levels.root_host());
+  Step across(call, levels.across(), Operation::kScatterv);
+  Step here(call, &levels.here(), call.operation);
+  across.call.bytes = 0;
+  Outcome outcome;
+  Task telling = told.ask(call.recv.none() ? 0 : call.recv.all().packed);
+  const Status was_told = co_await telling;
+  outcome.add(was_told);
+  Task leave = leave_device_data_for_later(call);
+  const Status left = co_await leave;
+  outcome.add(left);
+
+  AllBlocks all(levels.hosts(), call.send, lengths_of(call, levels, told));
+  across.call.root = levels.root_host();
+  here.call.root = levels.speaker();
+  if (call.is_root()) {
+    outcome.add(all.pack());
+    across.call.in_place = true;
+    across.call.send = all.by_host();
+  } else if (levels.speaks()) {
+    across.call.recv = one_block(all.here());
+  }
+  if (levels.speaks()) here.call.send = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
+  here.call.in_place = call.in_place;
+  here.call.recv = call.recv;
+  Task steps = run_in_order({&across, &here});
+  const Status moved = co_await steps;
+  outcome.add(moved);
+  co_return outcome.result();
+}
+
+}  // namespace
+
+const Algorithm scatter_hosts = {.name = "hosts",
+                                 .operations = serves(Operation::kScatter, Operation::kScatterv),
+                                 .probe = &over_hosts,
+                                 .run = &run,
+                                 .composes = true};
+
+}  // namespace hr::coll

@@ -1,0 +1,195 @@
+#include "p2p/transport_data.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace transport_data {
+namespace {
+
+// Data of a send that the transport has; destroyed when it has done with it.
+struct Sending : transport::Operation {
+  Request* send = nullptr;  // null: it has ended another way
+  bool in_doubt = false;    // a cancellation waits for its answer
+  bool moved = false;       // meanwhile the transport has done with it
+};
+
+// A receive whose buffer the transport has.
+struct Taking : transport::Operation {
+  Request* receive = nullptr;
+  struct Unpack : transport::Sink {
+    Taking* taking;
+  } sink;
+  Status unpacked = kOk;
+};
+
+struct State final : FileState {
+  std::unordered_map<const Request*, Sending*> sends;
+  std::unordered_map<const Request*, std::unique_ptr<Taking>> receives;
+};
+
+void end_send(Request& send, Status status) {
+  Completion completion;
+  completion.error = status;
+  complete(send, completion);
+}
+
+// After an error the path is lost, or will be said to be: then the request ends as all others do that depend on it.
+void sent(transport::Operation& self) {
+  std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
+  Request* const send = sending->send;
+  if (send == nullptr) return;
+  if (sending->status.ok() && sending->in_doubt) {
+    sending.release()->moved = true;
+    return;
+  }
+  own<State>().sends.erase(send);
+  if (sending->status.ok()) {
+    end_send(*send, kOk);
+  } else if (is_lost(send->proc_)) {
+    end_send(*send, lost_error(send->proc_));
+  }
+}
+
+// Has `start` give the data to the transport.
+template <class Start>
+Status hand_over(Request& send, bool* done, Start&& start) {
+  auto sending = std::make_unique<Sending>();
+  HR_TRY(start(*sending));
+  *done = sending->complete;
+  if (*done) return kOk;
+  sending->send = &send;
+  sending->then = sent;
+  own<State>().sends.emplace(&send, sending.release());
+  return kOk;
+}
+
+void taken(transport::Operation& self) {
+  auto& taking = static_cast<Taking&>(self);
+  Request* const receive = taking.receive;
+  if (receive == nullptr) return;
+  const int from = receive->proc_;
+  const Status status = taking.status.ok() ? taking.unpacked : is_lost(from) ? lost_error(from) : taking.status;
+  const bool later = !taking.status.ok() && !is_lost(from);
+  own<State>().receives.erase(receive);
+  if (!later) finish_rendezvous(*receive, status);
+}
+
+// What is beyond the buffer is left out.
+void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
+  Taking& taking = *static_cast<Taking::Unpack&>(self).taking;
+  const Request& receive = *taking.receive;
+  if (offset >= receive.total_) return;
+  const Status status = layout::unpack(receive.view_, offset, std::min(bytes, receive.total_ - offset), data);
+  if (taking.unpacked.ok()) taking.unpacked = status;
+}
+
+transport::AnnouncedData data_of(const std::byte* tail) noexcept {
+  transport::AnnouncedData data;
+  std::memcpy(&data, tail, sizeof data);
+  return data;
+}
+
+// Whatever the receive is: the transport's end of it is what tells the sender.
+Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
+  return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
+}
+
+Status begin(const Announcement& announced, Request& receive) {
+  auto taking = std::make_unique<Taking>();
+  taking->receive = &receive;
+  taking->sink.taking = taking.get();
+  taking->sink.bytes = announced.bytes;
+  if (receive.view_.plain_host() && receive.total_ == announced.bytes) {
+    taking->sink.address = receive.view_.data();
+  } else {
+    taking->sink.unpack = unpack;
+  }
+  transport::Transport& transport = *peer_of(announced.from_proc).transport;
+  HR_TRY(transport.take(announced.from_proc, data_of(announced.tail), &taking->sink, taking.get()));
+  Taking& kept = *own<State>().receives.emplace(&receive, std::move(taking)).first->second;
+  kept.then = taken;
+  if (kept.complete) taken(kept);
+  return kOk;
+}
+
+void deliver_not_cancelled(int, const transport::Header& header, const std::byte*, std::size_t) {
+  auto& send = *reinterpret_cast<Request*>(header.words[2]);
+  const auto found = own<State>().sends.find(&send);
+  if (found == own<State>().sends.end()) return;
+  found->second->in_doubt = false;
+  if (!found->second->moved) return;
+  detach(send);
+  end_send(send, kOk);
+}
+
+constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
+
+bool holds(const Request& request) {
+  const State& state = own<State>();
+  return state.sends.contains(&request) || state.receives.contains(&request);
+}
+
+void give_up() {
+  State& state = own<State>();
+  while (!state.sends.empty()) detach(*const_cast<Request*>(state.sends.begin()->first));
+  for (auto& [request, taking] : state.receives) taking->receive = nullptr;
+}
+
+}  // namespace
+
+Status send_in_place(Peer& peer, Request& send, const transport::Header& header, bool* done) {
+  return hand_over(send, done, [&](transport::Operation& operation) {
+    return peer.transport->send_in_place(peer.proc, header, send.view_.data(), send.view_.packed, &operation);
+  });
+}
+
+Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done) {
+  rts.flags |= wire::kKept;
+  return hand_over(send, done, [&](transport::Operation& operation) {
+    return peer.transport->announce(peer.proc, header, &rts, sizeof rts, send.view_.data(), send.view_.packed,
+                                    &operation);
+  });
+}
+
+bool cancel(Request& send) {
+  const auto found = own<State>().sends.find(&send);
+  if (found == own<State>().sends.end()) return false;
+  if (std::exchange(found->second->in_doubt, true)) return true;
+  send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send), true));
+  return true;
+}
+
+void detach(Request& send) {
+  State& state = own<State>();
+  const auto found = state.sends.find(&send);
+  if (found == state.sends.end()) return;
+  found->second->send = nullptr;
+  if (found->second->moved) delete found->second;
+  state.sends.erase(found);
+}
+
+void drop(int from, const std::byte* payload, std::size_t bytes) {
+  wire::Rts rts;
+  std::memcpy(&rts, payload, sizeof rts);
+  if ((rts.flags & wire::kKept) == 0) return;
+  transport::Transport* const transport = peer_of(from).transport;
+  if (transport != nullptr) transport->refuse(from, data_of(payload + bytes - sizeof(transport::AnnouncedData)));
+}
+
+}  // namespace transport_data
+
+extern const Rendezvous kTransportData;
+const Rendezvous kTransportData{.name = "transport",
+                                .probe = transport_data::probe,
+                                .begin = transport_data::begin,
+                                .arrivals = transport_data::kArrivals,
+                                .holds = transport_data::holds,
+                                .finalize = transport_data::give_up};
+
+}  // namespace hr::p2p

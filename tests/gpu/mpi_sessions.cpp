@@ -1,0 +1,115 @@
+// Sessions one after the other, without the world model, with buffers of every kind of memory: each works, and after it
+// the process holds no more than after the one before: memory of the devices, of the heap, open files.
+#include <malloc.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "memory_in_use.hpp"
+#include "mpi_memory.hpp"
+
+namespace {
+
+using hr::test::DeviceMemory;
+using hr::test::MemoryKind;
+
+constexpr int kSessions = 24;
+constexpr int kWarm =
+    4;  // sessions after which everything that stays is there; some of it depends on who waits for whom
+// 64 bytes a session would be more.
+constexpr std::size_t kHeapRoom = 1024;
+
+// Short, in pieces, and longer than all staging memory.
+constexpr std::size_t kSizes[] = {8, 20000, std::size_t{9} << 20};
+constexpr std::size_t kShort = 20000;
+
+struct Held {
+  std::uint64_t device = 0;
+  std::size_t heap = 0;
+  std::ptrdiff_t files = 0;
+};
+
+Held held() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return {hr::test::memory_in_use(), ::mallinfo2().uordblks, std::distance(begin(open), end(open))};
+}
+
+std::string text_of(const Held& held) {
+  return std::to_string(held.device) + " bytes of the device, " + std::to_string(held.heap) + " of the heap, " +
+         std::to_string(held.files) + " files";
+}
+
+// Other programs may use hardware, too.
+std::uint64_t device_room() { return hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20; }
+
+// Every process gives its neighbour what says whose it is, which session's and how long.
+void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
+  int rank = 0, size = 0;
+  CHECK_OK(MPI_Comm_rank(comm, &rank));
+  CHECK_OK(MPI_Comm_size(comm, &size));
+  const auto value = [&](int of) {
+    return static_cast<unsigned char>(1 + of + 16 * session + static_cast<int>(bytes % 7));
+  };
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  DeviceMemory send(bytes, kind, gpu::device());
+  DeviceMemory receive(bytes, kind, gpu::device());
+  gpu::fill(send.get(), value(rank), bytes);
+  gpu::fill(receive.get(), 0xee, bytes);
+  CHECK_OK(MPI_Sendrecv(send.get(), static_cast<int>(bytes), MPI_BYTE, next, 3, receive.get(), static_cast<int>(bytes),
+                        MPI_BYTE, previous, 3, comm, MPI_STATUS_IGNORE));
+  std::vector<unsigned char> got(bytes);
+  gpu::copy(got.data(), receive.get(), bytes);
+  CHECK_EQ(std::count(got.begin(), got.end(), value(previous)), static_cast<std::ptrdiff_t>(bytes));
+  CHECK_OK(MPI_Allreduce(send.get(), receive.get(), static_cast<int>(bytes), MPI_BYTE, MPI_BOR, comm));
+  gpu::copy(got.data(), receive.get(), bytes);
+  unsigned expected = 0;
+  for (int each = 0; each < size; ++each) expected |= value(each);
+  CHECK_EQ(std::count(got.begin(), got.end(), static_cast<unsigned char>(expected)),
+           static_cast<std::ptrdiff_t>(bytes));
+}
+
+void use(int number) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+  CHECK_OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+  CHECK_OK(MPI_Comm_create_from_group(group, "sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+  CHECK_OK(MPI_Group_free(&group));
+  for (const MemoryKind kind : hr::test::kDeviceKinds) {
+    for (const std::size_t bytes : kSizes) {
+      if (number < kWarm || bytes <= kShort) exchange(comm, number, kind, bytes);
+    }
+  }
+  // What others hold of memory that its owner has freed goes when they hear of it.
+  for (int round = 0; round < 2000; ++round) CHECK_OK(MPI_Barrier(comm));
+  CHECK_OK(MPI_Comm_free(&comm));
+  CHECK_OK(MPI_Session_finalize(&session));
+}
+
+}  // namespace
+
+int main() {
+  if (!gpu::available()) {
+    std::printf("skipped: no CUDA device\n");
+    return 0;
+  }
+  gpu::select(0);
+  Held most;
+  for (int number = 0; number < kSessions; ++number) {
+    use(number);
+    const Held now = held();
+    if (number >= kWarm &&
+        (now.device > most.device + device_room() || now.heap > most.heap + kHeapRoom || now.files > most.files)) {
+      check::fail(__FILE__, __LINE__,
+                  "after session " + std::to_string(number) + ": " + text_of(now) + "; before " + text_of(most));
+    }
+    if (number < kWarm) {
+      most = {std::max(most.device, now.device), std::max(most.heap, now.heap), std::max(most.files, now.files)};
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,140 @@
+"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... Nothing is set for it but
+what the launcher itself needs. Run by namespace_test.py, with the hosts up.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+BUILD = os.environ["HR_BUILD"]
+HOSTS = os.environ["HR_HOSTS"]
+NAMES = os.environ["HR_HOST_NAMES"].split()
+PEERS = os.environ.get("HEADRACE_PEERS", "")
+SKIPPED = 77
+RANKS_A_HOST = 2
+RANKS = RANKS_A_HOST * len(NAMES)
+
+
+def slurm(kind):
+    return ["srun", "-N", str(len(NAMES)), f"--ntasks-per-node={RANKS_A_HOST}", f"--mpi={kind}"], {}
+
+
+def hydra():
+    return [f"{PEERS}/bin/mpiexec", "-hosts", ",".join(NAMES), "-n", str(RANKS), "-ppn", str(RANKS_A_HOST)], {}
+
+
+def prrte():
+    # The hosts have the same cores, so that binding would put ranks of several onto one.
+    places = ",".join(f"{name}:{RANKS_A_HOST}" for name in NAMES)
+    prefix = f"{PEERS}/openmpi"
+    words = [f"{prefix}/bin/prterun", "--prefix", prefix, "--host", places, "-n", str(RANKS), "--bind-to", "none"]
+    return words, {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": prefix}
+
+
+LAUNCHERS = {"none": lambda: slurm("none"), "pmi2": lambda: slurm("pmi2"), "pmix": lambda: slurm("pmix"), "hydra": hydra, "prrte": prrte}
+# What the launcher answers where a rank calls MPI_Abort with code 42: others than ours report what they like, but fail.
+ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
+
+
+class Wrong(Exception):
+    pass
+
+
+def need(condition, what, done=None):
+    if not condition:
+        output = f"\n--- status {done.returncode}\n{done.stdout}\n--- errors\n{done.stderr}" if done else ""
+        raise Wrong(what + output)
+
+
+def start(launcher, program, *arguments, **environment):
+    words, variables = LAUNCHERS[launcher]()
+    environment = {**os.environ, **variables, **environment}
+    environment.pop("HEADRACE_AS_HOSTS", None)
+    return subprocess.Popen(
+        [HOSTS, "exec", NAMES[0], *words, f"{BUILD}/{program}", *arguments], env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )
+
+
+def run(launcher, program, *arguments, limit=100, **environment):
+    child = start(launcher, program, *arguments, **environment)
+    try:
+        out, errors = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        out, errors = child.communicate()
+        raise Wrong(f"{program}: no end within {limit} s\n{out}\n{errors}") from None
+    return subprocess.CompletedProcess(child.args, child.returncode, out, errors)
+
+
+def hello(launcher):
+    done = run(launcher, "tests/fault/launch_probe", "init", "hello", "here", "exchange", "finalize")
+    need(done.returncode == 0, "the exchange fails", done)
+    lines = dict(re.findall(r"^rank (\d) of 4 app 0 nodes (\d{4}) launcher 1", done.stdout, re.MULTILINE))
+    need(lines == {str(rank): "0011" for rank in range(4)}, f"ranks and hosts {lines}", done)
+    need(len(re.findall("^2 here", done.stdout, re.MULTILINE)) == 4, "not 2 ranks share the cores of a host", done)
+
+
+def alone(launcher):
+    """A launcher that nobody speaks with: each process is a job, and one says so."""
+    done = run(launcher, "tests/fault/launch_probe", "init", "hello", "finalize")
+    need(done.returncode == 0 and done.stdout.count("rank 0 of 1 ") == RANKS, "not as many jobs", done)
+    need(done.stderr.count("srun started 4 processes") == 1, "nobody says it, or all do", done)
+
+
+def programs(launcher):
+    for words in (
+        ["tests/hosts/paths"], ["tests/mpi/mpi_ordering"], ["tests/mpi/coll/mpi_coll_reductions"],
+        ["tests/mpi/coll/mpi_coll_movement"], ["gpu_tests/mpi_random_exchange", "--seed", "7", "--exchanges", "100"],
+    ):
+        done = run(launcher, *words)
+        need(done.returncode == 0, f"{words[0]} fails", done)
+        if words[0].endswith("paths"):
+            need(done.stdout.split()[:4] == ["-s..", "s-..", "..-s", "..s-"], "other paths", done)
+
+
+def abort(launcher):
+    begin = time.monotonic()
+    done = run(launcher, "tests/mpi/mpi_abort", "42", "3")
+    need(done.returncode != 0, "MPI_Abort looks like success", done)
+    need(ABORT_SAYS in done.stderr + done.stdout, "nothing says MPI_Abort", done)
+    need(time.monotonic() - begin < 30, "MPI_Abort takes long", done)
+
+
+def vanish(launcher):
+    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them).
+
+    Of Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
+    """
+    child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
+    for _ in range(RANKS):
+        line = child.stdout.readline()
+        need(line.startswith("rank "), f"no rank, but {line!r}")
+    os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)
+    child.communicate(timeout=30)
+
+
+def main() -> int:
+    launcher, *cases = sys.argv[1:]
+    if launcher in ("hydra", "prrte"):
+        program = LAUNCHERS[launcher]()[0][0]
+        if not PEERS or shutil.which(program) is None:
+            print(f"skipped: no {program}; see `make peers` (HEADRACE_PEERS)")
+            return SKIPPED
+    for case in cases:
+        begin = time.monotonic()
+        try:
+            {"hello": hello, "alone": alone, "programs": programs, "abort": abort, "vanish": vanish}[case](launcher)
+        except Wrong as wrong:
+            print(f"{launcher}, {case}: {wrong}")
+            return 1
+        print(f"{launcher}, {case}: ok after {time.monotonic() - begin:.1f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
