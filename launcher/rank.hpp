@@ -3,11 +3,14 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <string>
 
 #include "descriptor.hpp"
 
 namespace hr::launcher {
+
+class Forwarder;
 
 struct Rank {
   int number = 0;
@@ -16,6 +19,7 @@ struct Rank {
   int crash = 0;   // the signal that it says it dies by, while it waits for its stack to be shown
   Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
+  std::array<Forwarder*, 2> outputs{};  // of its standard output and error, once it runs
 };
 
 // "0-3,7" of an ascending list.
