@@ -31,10 +31,11 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   if (command == "init") {
     own.initialised = true;
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // Ours only (boot/pmi1.cpp): how many share the cores, where the mapping does not say it.
+    // Ours only (boot/pmi1.cpp): how many share the cores, where the mapping does not say it; else that views are
+    // compared here.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") +
-                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : ""));
+                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1"));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {

@@ -71,7 +71,8 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
   if (const auto found = settings->find(kHosts); found != settings->end() && hosts->of_rank.empty()) {
     HR_TRY(take_hosts(found->second, identity->size, hosts));
   }
-  return kOk;
+  if (hosts->of_rank.size() == static_cast<std::size_t>(identity->size)) return kOk;
+  return fail(Errc::kOther, "boot: process 0 has not said where the processes are");
 }
 
 }  // namespace hr::boot

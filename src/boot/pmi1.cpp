@@ -76,7 +76,9 @@ class Pmi1 final : public Provider {
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
     HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init"));
-    identity->processes_here = reply().number("machine_ranks", 0);  // our own launcher alone
+    // Our own launcher alone says these.
+    identity->processes_here = reply().number("machine_ranks", 0);
+    compares_views_ = reply().number("views", 0) == 1;
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -95,7 +97,7 @@ class Pmi1 final : public Provider {
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
 
   // Our own launcher keeps the question until all have asked.
-  [[nodiscard]] bool compares_views() const noexcept override { return own_launcher_; }
+  [[nodiscard]] bool compares_views() const noexcept override { return compares_views_; }
   Status compare_views(std::string_view view, std::string* hosts) override {
     return ask(kMapping, " seen=" + std::string(view), hosts);
   }
@@ -251,6 +253,7 @@ class Pmi1 final : public Provider {
 
   int socket_ = -1;
   bool own_launcher_ = false;
+  bool compares_views_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
   std::string line_;      // the last answer

@@ -18,9 +18,10 @@ void note_srun() {
   const char* const tasks = environment("SLURM_STEP_NUM_TASKS");
   const char* const task = environment("SLURM_PROCID");
   if (tasks == nullptr || task == nullptr || std::strcmp(tasks, "1") == 0 || std::strcmp(task, "0") != 0) return;
-  log::write(log::Level::kError,
-             "srun started %s processes, and each is a job of its own: srun --mpi=pmi2 or --mpi=pmix makes them one job",
-             tasks);
+  log::write(
+      log::Level::kError,
+      "srun started %s processes, and each is a job of its own: srun --mpi=pmi2 or --mpi=pmix makes them one job",
+      tasks);
 }
 
 class Singleton final : public Provider {

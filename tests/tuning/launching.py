@@ -10,12 +10,14 @@ import subprocess
 
 class Job:
     """`mapping`: PMI_process_mapping, None for a launcher that has none; `ours`: the space is named and a question for a
-    key kept until it is put as Headrace's mpiexec does. variables[rank]: what is in that rank's environment alone."""
+    key kept until it is put as Headrace's mpiexec does, and the mapping holds as with --as-hosts. variables[rank]: what is
+    in that rank's environment alone."""
 
     def __init__(self, command, mapping, ours, variables):
         self.space = "headrace_test" if ours else "kvs_0"
         self.values = {} if mapping is None else {"PMI_process_mapping": mapping}
         self.size = len(variables)
+        self.declares = f" machine_ranks={self.size}" if ours and mapping is not None else ""
         self.fences = self.gets = self.inside = 0
         self.asked = []
         self.lines = selectors.DefaultSelector()
@@ -83,7 +85,7 @@ class Job:
                 for each in range(self.size):
                     self.send(each, "cmd=barrier_out rc=0")
         else:
-            self.send(rank, {"init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+            self.send(rank, {"init": f"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0{self.declares}",
                              "get_maxes": "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024",
                              "get_my_kvsname": f"cmd=my_kvsname rc=0 kvsname={self.space}",
                              "get_appnum": "cmd=appnum rc=0 appnum=0",

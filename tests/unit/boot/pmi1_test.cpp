@@ -58,7 +58,7 @@ class ScriptedLauncher {
 };
 
 std::map<std::string, std::string> friendly() {
-  return {{"init", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"},
+  return {{"init", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0 views=1"},
           {"get_maxes", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0"},
           {"get_my_kvsname", "cmd=my_kvsname kvsname=headrace_12_ab rc=0"},
           {"get_appnum", "cmd=appnum appnum=2 rc=0"},
@@ -122,6 +122,7 @@ TEST(Pmi1, WhoSharesTheCoresIsWhoSharesTheNodeUnlessTheLauncherSaysSo) {
 
 TEST(Pmi1, OfALauncherThatSaysLittleProcessZeroTellsTheRest) {
   auto answers = friendly();
+  answers["init"] = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0";
   answers["get_my_kvsname"] = "cmd=my_kvsname kvsname=12.0/x";
   answers["get"] = "cmd=get_result rc=-1 msg=key_not_found value=unknown";
   answers["cmd=get kvsname=12.0/x key=headrace-job"] =
