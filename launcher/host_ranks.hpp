@@ -62,6 +62,7 @@ class HostRanks {
     std::vector<std::string> environment;
   };
 
+  bool prepare(const PlannedProgram& program, Prepared* prepared);
   [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
   [[nodiscard]] std::string host_name() const;
   bool place_ranks();

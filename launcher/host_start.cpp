@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "host_environment.hpp"
 #include "host_ranks.hpp"
@@ -39,35 +41,46 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
   return true;
 }
 
+// 0, or the errno that says why nothing can start there.
+int check_directory(const std::string& directory) {
+  struct stat state{};
+  if (::stat(directory.c_str(), &state) != 0) return errno;
+  return S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
+}
+
 }  // namespace
 
 bool HostRanks::prepare() {
-  if (ranks_.empty()) return true;
-  const std::string library = library_folder();
-  for (const PlannedProgram& program : plan_.programs) {
-    Prepared prepared;
-    prepared.directory = directory_of(program);
-    const std::string& name = program.arguments[0];
-    // Where all ranks are beside mpiexec, there is no need to say where.
-    const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
-    struct stat state{};
-    if (::stat(prepared.directory.c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) {
-      const int error = S_ISDIR(state.st_mode) ? errno : ENOTDIR;
-      problem(kCannotExecute, "cannot start ranks in directory " + prepared.directory + here + ": " +
-                                  std::strerror(::access(prepared.directory.c_str(), F_OK) != 0 ? errno : error));
-      return false;
-    }
-    if (const int error = find_executable(name, prepared.directory, plan_.search_path, &prepared.path); error != 0) {
-      problem(kCannotExecute, "cannot execute \"" + name + "\"" + here + ": " + std::strerror(error));
-      return false;
-    }
-    prepared.environment = environment_here(program.environment, library, host_ == plan_.root_host);
-    prepared_.push_back(std::move(prepared));
+  const std::vector<int> appnums = plan_.appnums();
+  std::set<int> here;
+  for (const Rank& rank : ranks_) here.insert(appnums[static_cast<std::size_t>(rank.number)]);
+  prepared_.resize(plan_.programs.size());
+  const bool are_there = std::all_of(here.begin(), here.end(), [this](int program) {
+    return prepare(plan_.programs[static_cast<std::size_t>(program)], &prepared_[static_cast<std::size_t>(program)]);
+  });
+  return are_there && place_ranks();
+}
+
+bool HostRanks::prepare(const PlannedProgram& program, Prepared* prepared) {
+  // Where all ranks are beside mpiexec, there is no need to say where.
+  const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
+  prepared->directory = directory_of(program);
+  if (const int error = check_directory(prepared->directory); error != 0) {
+    problem(kCannotExecute,
+            "cannot start ranks in directory " + prepared->directory + here + ": " + std::strerror(error));
+    return false;
   }
-  return place_ranks();
+  const std::string& name = program.arguments[0];
+  if (const int error = find_executable(name, prepared->directory, plan_.search_path, &prepared->path); error != 0) {
+    problem(kCannotExecute, "cannot execute \"" + name + "\"" + here + ": " + std::strerror(error));
+    return false;
+  }
+  prepared->environment = environment_here(program.environment, library_folder(), host_ == plan_.root_host);
+  return true;
 }
 
 bool HostRanks::place_ranks() {
+  if (ranks_.empty()) return true;
   Status status = kOk;
   if (plan_.machine != nullptr && host_ == plan_.root_host) {
     machine_ = *plan_.machine;

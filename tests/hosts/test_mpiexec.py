@@ -456,6 +456,9 @@ class Starts(HostsTest):
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", "-wdir", local, "echo", "ran")
         self.assert_one_message(done, 127, f"directory {local} on host {B}: No such file")
         self.assertEqual(done.stdout, "")
+        # What a host has no ranks of, it need not have.
+        done = self.run_on("-n", "1", "--hosts", A, f"{local}/echo", "one", ":", "-n", "1", "--hosts", B, "echo", "two")
+        self.assertEqual(sorted(done.stdout.split()), ["one", "two"], done.stderr)
         hosts("exec", A, "rm", "-r", local)
 
     def script(self, text) -> str:
