@@ -84,7 +84,7 @@ bool HostRanks::place_ranks() {
   Status status = kOk;
   if (plan_.machine != nullptr && host_ == plan_.root_host) {
     machine_ = *plan_.machine;
-  } else {
+  } else if (plan_.mapping.bound || plan_.report_bindings) {
     topo::Needs needs = topo::needs_of(plan_.mapping);
     if (plan_.report_bindings) needs.add_everything();
     status = topo::read_machine("", needs, &machine_);
