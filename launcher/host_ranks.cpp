@@ -39,6 +39,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
+    catch_up();  // it has said why
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
   answers.crashed = [this](int number, int signal) { on_crash(*find(number), signal); };

@@ -181,8 +181,8 @@ void RemoteHost::on_message(const Message& message) {
   if (!may_say(message)) return on_closed("what came from it is no message of this version of mpiexec");
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
+  if (std::exchange(done_, true)) return;
   // The agent ends now; we wait for that, so that nothing of it is left when mpiexec returns.
-  done_ = true;
   timer_set_ = true;
   timer_ = loop_.after(kLastWords, [this] {
     timer_set_ = false;
