@@ -55,11 +55,10 @@ bool HostRanks::prepare() {
   std::set<int> here;
   for (const Rank& rank : ranks_) here.insert(appnums[static_cast<std::size_t>(rank.number)]);
   prepared_.resize(plan_.programs.size());
-  for (const int program : here) {
-    const auto at = static_cast<std::size_t>(program);
-    if (!prepare(plan_.programs[at], &prepared_[at])) return false;
-  }
-  return here.empty() || place_ranks();
+  const bool are_there = std::all_of(here.begin(), here.end(), [this](int program) {
+    return prepare(plan_.programs[static_cast<std::size_t>(program)], &prepared_[static_cast<std::size_t>(program)]);
+  });
+  return are_there && place_ranks();
 }
 
 bool HostRanks::prepare(const PlannedProgram& program, Prepared* prepared) {
@@ -81,10 +80,11 @@ bool HostRanks::prepare(const PlannedProgram& program, Prepared* prepared) {
 }
 
 bool HostRanks::place_ranks() {
+  if (ranks_.empty()) return true;
   Status status = kOk;
   if (plan_.machine != nullptr && host_ == plan_.root_host) {
     machine_ = *plan_.machine;
-  } else {
+  } else if (plan_.mapping.bound || plan_.report_bindings) {
     topo::Needs needs = topo::needs_of(plan_.mapping);
     if (plan_.report_bindings) needs.add_everything();
     status = topo::read_machine("", needs, &machine_);
