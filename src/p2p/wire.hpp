@@ -2,14 +2,14 @@
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data, Piece, Stored
+//           receiver's cookie (64)                 Data, Piece, NetworkPiece, Stored
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
 //           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
 //           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
-//           offset in the packed form              Data, Piece
+//           offset in the packed form              Data, Piece, NetworkPiece
 //
 // A cookie is the address of the Request in the process that made it up; it comes back unchanged.
 #pragma once
@@ -41,6 +41,7 @@ enum class Kind : std::uint8_t {
   kRefuse,        // this process cannot map device memory in chunks (VMM) of the one that gets this
   kCancel,        // the sender takes an announced or synchronous message back, if no receive has met it
   kCancelled,     // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kNetworkPiece,  // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
   kNotCancelled,  // one had: the answer to a kCancel with way 1
 };
 
@@ -85,6 +86,7 @@ enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
   kFromDevice = 2,    // put there by the sender's device, else by its CPU
   kToDevice = 4,      // taken out by the receiver's device
+  kNetwork = 64,      // piece by piece through pinned memory of both processes, and the network between
   kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
   kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
@@ -119,6 +121,9 @@ inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offse
   return {{static_cast<std::uint64_t>(Kind::kData), receiver_cookie, offset}};
 }
 
+inline transport::Header network_piece(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kNetworkPiece), receiver_cookie, offset}};
+}
 inline transport::Header piece(std::uint8_t way, std::uint32_t chunk, std::uint64_t receiver_cookie,
                                std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kPiece) | static_cast<std::uint64_t>(way) << 8 |

@@ -46,7 +46,7 @@ struct Early {
 
 // What the user has asked for, or what the path is worth.
 std::size_t eager_bytes(const Path& path) noexcept {
-  const std::size_t wanted = knobs().ucx_eager_bytes;
+  const std::size_t wanted = knobs().network_eager_bytes;
   return wanted != 0 ? std::min(wanted, kMaxPayload) : path.eager_bytes();
 }
 
@@ -614,6 +614,7 @@ void Ucx::close_all() {
     if (each->endpoint != nullptr) close(*each);
   }
   while (closes_ != 0) library_.worker_progress(worker_.get());
+  worker_.stop();  // while there is everything that its operations call back
 }
 
 // A process that closed its connections while others still send would take from them what they have sent. So all flush,

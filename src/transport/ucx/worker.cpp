@@ -1,6 +1,9 @@
 #include "transport/ucx/worker.hpp"
 
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 
@@ -11,25 +14,41 @@ namespace {
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
-struct Setting {
-  const char* name;
-  const char* value;
-};
+using Settings = std::vector<std::pair<const char*, std::string>>;
+
+std::string microseconds(double seconds) { return std::to_string(std::llround(seconds * 1e6)) + "us"; }
+
 // The processes that this transport serves share nothing, even where they are on one machine. Without its cache of
-// registered memory UCX need not watch what the program frees. What TCP takes at a time is UCX's 64 KiB by default; in
-// larger pieces it moves half as much again (docs/adr/0027-messages-over-ucx.md).
-constexpr Setting kSettings[] = {
-    {"TLS", "^shm,cuda_ipc,rocm_ipc"},
-    {"RCACHE_ENABLE", "n"},
-    {"TCP_RX_SEG_SIZE", "260k"},
-    {"WARN_UNUSED_ENV_VARS", "n"},
-};
+// registered memory UCX need not watch what the program frees. What TCP sends and takes at a time is 8 and 64 KiB by
+// default; in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md).
+Settings our_settings() {
+  Settings all = {
+      {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"},        {"TCP_RX_SEG_SIZE", "260k"},
+      {"TCP_TX_SEG_SIZE", "260k"},       {"WARN_UNUSED_ENV_VARS", "n"},
+  };
+  const Knobs& chosen = knobs();
+  if (!chosen.network_devices.empty()) all.emplace_back("NET_DEVICES", chosen.network_devices);
+  if (chosen.network_rails != 0) all.emplace_back("MAX_RNDV_RAILS", std::to_string(chosen.network_rails));
+  // Whoever does not answer is asked after half of that time, and again until it is over.
+  const double limit = chosen.network_timeout;
+  all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
+  all.emplace_back("TCP_KEEPIDLE", microseconds(limit / 2));
+  all.emplace_back("TCP_KEEPINTVL", microseconds(limit / 6));
+  all.emplace_back("TCP_KEEPCNT", "3");
+  all.emplace_back("TCP_USER_TIMEOUT", microseconds(limit));
+  return all;
+}
 
 }  // namespace
 
 Worker::~Worker() {
-  if (worker_ != nullptr) library_->worker_destroy(worker_);
+  stop();
   if (context_ != nullptr) library_->cleanup(context_);
+}
+
+void Worker::stop() noexcept {
+  if (worker_ != nullptr) library_->worker_destroy(worker_);
+  worker_ = nullptr;
 }
 
 Status Worker::create(const Library& library) {
@@ -57,10 +76,10 @@ Status Worker::make_context(std::uint64_t features) {
   if (const ucs_status_t read = library_->config_read(nullptr, nullptr, &settings); read != UCS_OK) {
     return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
   }
-  for (const auto& [name, value] : kSettings) {
+  for (const auto& [name, value] : our_settings()) {
     // Of another version of UCX, which does not know it, it is not needed.
     if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
-      static_cast<void>(library_->config_modify(settings, name, value));
+      static_cast<void>(library_->config_modify(settings, name, value.c_str()));
     }
   }
   ucp_params_t wanted{};

@@ -21,6 +21,8 @@ class Worker {
   // Errors: MPI_ERR_OTHER with UCX's reason.
   Status create(const Library& library);
   Status address(std::vector<std::byte>* out) const;
+  // Ends the worker, and with an error what is under way on it.
+  void stop() noexcept;
   // Leaves them to the end of the process, as they are.
   void abandon() noexcept {
     worker_ = nullptr;

@@ -369,6 +369,22 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
   ASSERT_TRUE(until([&] { return read.complete; }));
   EXPECT_EQ(ours, 1U);
+  // Data that nobody has taken, that is being taken, and that is asked for too late.
+  std::vector<std::byte> data(std::size_t{64} << 20, std::byte{7});
+  std::vector<std::byte> space(data.size(), std::byte{1});
+  std::array<Operation, 3> announced, takes;
+  std::array<Sink, 3> sinks;
+  ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, data.data(), data.size(), &announced[0]).ok());
+  ASSERT_TRUE(side(1).announce(0, header(3), nullptr, 0, data.data(), data.size(), &announced[1]).ok());
+  ASSERT_TRUE(side(1).announce(0, header(4), nullptr, 0, data.data(), data.size(), &announced[2]).ok());
+  ASSERT_TRUE(until([] { return seen[0].messages.size() == 3 && seen[1].messages.size() == 2; }));
+  const auto take = [&](std::size_t which) {
+    sinks[which] = {space.data(), space.size()};
+    return side(0).take(1, announced_in(seen[0].messages[which]), &sinks[which], &takes[which]);
+  };
+  ASSERT_TRUE(take(1).ok());
+  ASSERT_TRUE(until([&] { return space[0] == std::byte{7}; }));  // it has begun
+  ASSERT_FALSE(takes[1].complete);
   std::atomic<bool> gone{false};
   std::thread goes([&] {
     EXPECT_TRUE(sides_[1]->finalize().ok());
@@ -390,6 +406,13 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_TRUE(fails(update, updated));
   EXPECT_TRUE(fails(flush, flushed));
   EXPECT_TRUE(fails(get, unread));
+  EXPECT_TRUE(fails(kOk, announced[0]));
+  // What has begun comes to an end, of either kind: the other side flushes before it goes.
+  ASSERT_TRUE(until([&] { return takes[1].complete; }));
+  if (takes[1].status.ok()) {
+    EXPECT_EQ(space, data);
+  }
+  EXPECT_TRUE(fails(take(2), takes[2]));
   ASSERT_TRUE(until([] { return !seen[0].lost.empty(); }));
   EXPECT_EQ(seen[0].lost, (std::vector<int>{1}));
   EXPECT_NE(seen[0].why.find("rank 1"), std::string::npos) << seen[0].why;

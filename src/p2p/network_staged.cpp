@@ -1,0 +1,471 @@
+// Staged over a network: messages from or to device memory of a process that shares no memory with this one. The sender
+// has pieces copied into pinned memory and announces each (Transport::announce()); the receiver takes it into pinned
+// memory of its own, from which its device copies it on. Several pieces are under way at a time, so that the copies of
+// both and the network overlap. Where one of the buffers is on the host its data goes straight from or to it, or is
+// packed and unpacked there.
+//
+// Each process has so many chunks for what it sends, and as many for what it receives, as knobs say: what is sent never
+// waits for what is received. A message that finds no chunk for a while, as others' receivers make no progress, goes on
+// through the transport (as a stream does). Nothing waits: a progress hook polls what is under way.
+// Owner: the tables here, until everything in them is complete. Threads: library lock.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "base/statistics.hpp"
+#include "layout/cuda/chunk_copy.hpp"
+#include "mem/cuda/context.hpp"
+#include "p2p/engine.hpp"
+#include "p2p/pinned_pool.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace network_staged {
+namespace {
+
+using layout::cuda::ChunkCopy;
+
+// What a piece says, before its transport::AnnouncedData.
+struct PieceHead {
+  std::uint64_t bytes;
+};
+
+// A message is cut into at least so many pieces, for their copies to overlap, but into none smaller than this.
+constexpr std::size_t kPieces = 4;
+constexpr std::size_t kLeastPiece = std::size_t{128} << 10;
+// No chunk became free for so long: the receivers that have them make no progress.
+constexpr double kStarvedSeconds = 20e-3;
+
+struct Outgoing;
+
+// A part of a message, in a chunk or where it is; from its copy until the receiver has taken it.
+struct Part : transport::Operation {
+  Outgoing* message = nullptr;
+  bool chunked = false;
+  std::uint32_t chunk = 0;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  bool copying = false;
+  bool copied = false;
+  bool announced = false;
+  ChunkCopy copy;
+};
+
+// Request::offset_ is where the next part starts.
+struct Outgoing {
+  Request* send;
+  int proc;
+  bool by_device;
+  std::size_t piece;
+  std::list<Part> parts;
+  std::size_t told = 0;  // bytes that are announced or sent
+  bool stopped = false;  // a path that fails: lose() ends it
+  Status failure{};      // the first; nothing starts after it
+  std::string failure_text;
+};
+
+// A piece that has been announced.
+struct Incoming : transport::Operation {
+  Request* receive = nullptr;
+  int from = -1;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  transport::AnnouncedData data;
+  struct Unpack : transport::Sink {
+    Incoming* piece = nullptr;
+  } sink;
+  enum class Phase : std::uint8_t { kWaiting, kTaking, kTaken, kCopying } phase = Phase::kWaiting;
+  bool chunked = false;
+  std::uint32_t chunk = 0;
+  Status unpacked = kOk;
+  ChunkCopy copy;
+};
+
+struct State final : FileState {
+  std::vector<std::unique_ptr<Outgoing>> outgoing;
+  std::size_t turn = 0;  // whose message is the first to get a chunk
+  std::list<Incoming> incoming;
+  std::unique_ptr<PinnedPool> out;
+  std::unique_ptr<PinnedPool> in;
+  double moved_at = 0;  // a chunk of `out` was taken or given back
+  bool not_pinned = false;
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
+
+PinnedPool* pool(std::unique_ptr<PinnedPool>& of) {
+  if (of == nullptr) {
+    of = std::make_unique<PinnedPool>(knobs().cuda_network_chunk_bytes,
+                                      static_cast<std::size_t>(knobs().cuda_network_chunks));
+  }
+  return of->usable() ? of.get() : nullptr;
+}
+
+bool advance(void*);
+
+void watch() {
+  add_hook(&advance, nullptr);
+  state().polled.hold(true);
+}
+
+// --- sender ---
+
+void note(Outgoing& message, Status failure) {
+  if (failure.ok() || !message.failure.ok()) return;
+  message.failure = failure;
+  message.failure_text = take_detail();
+}
+
+void free_chunk(const Part& part) {
+  if (!part.chunked) return;
+  state().out->give(part.chunk);
+  state().moved_at = now_seconds();
+}
+
+void taken_by_receiver(transport::Operation& self) {
+  auto& part = static_cast<Part&>(self);
+  if (!part.status.ok()) part.message->stopped = true;
+}
+
+// Starts the next part; false where there is nothing to start or no chunk.
+bool start_part(Outgoing& message) {
+  Request& send = *message.send;
+  if (send.offset_ == send.total_ || message.stopped || !message.failure.ok()) return false;
+  std::uint32_t chunk = 0;
+  if (!state().out->take(&chunk)) return false;
+  state().moved_at = now_seconds();
+  Part& part = message.parts.emplace_back();
+  part.message = &message;
+  part.chunked = true;
+  part.chunk = chunk;
+  part.offset = send.offset_;
+  part.bytes = std::min({message.piece, state().out->chunk_bytes(), send.total_ - send.offset_});
+  Status status = kOk;
+  if (message.by_device) {
+    status = part.copy.pack(send.view_, part.offset, part.bytes, state().out->address(chunk), ChunkCopy::In::kPinned,
+                            message.proc);
+    part.copying = status.ok();
+  } else {
+    status = layout::pack(send.view_, part.offset, part.bytes, state().out->host(chunk));
+    part.copied = true;
+  }
+  if (!status.ok()) {
+    free_chunk(part);
+    message.parts.pop_back();
+    note(message, status);
+    return true;
+  }
+  send.offset_ += part.bytes;
+  return true;
+}
+
+Status announce(Outgoing& message, Part& part) {
+  const transport::Header header = wire::network_piece(message.send->peer_cookie_, part.offset);
+  const PieceHead head{part.bytes};
+  HR_TRY(peer_of(message.proc)
+             .transport->announce(message.proc, header, &head, sizeof head, state().out->host(part.chunk), part.bytes,
+                                  &part));
+  part.announced = true;
+  part.then = taken_by_receiver;
+  message.told += part.bytes;
+  return kOk;
+}
+
+bool poll_parts(Outgoing& message) {
+  bool moved = false;
+  for (auto at = message.parts.begin(); at != message.parts.end();) {
+    Part& part = *at;
+    if (part.copying) {
+      bool done = false;
+      note(message, part.copy.poll(&done));
+      if (!done) {
+        ++at;
+        continue;
+      }
+      moved = true;
+      part.copying = false;
+      part.copied = true;
+    }
+    bool over = part.announced && part.complete;
+    if (part.copied && !part.announced) {
+      if (message.stopped || !message.failure.ok()) {
+        over = true;
+      } else if (const Status status = announce(message, part); !status.ok() && !status.is_again()) {
+        note(message, status);
+        over = true;
+      }
+      moved |= part.announced;
+    }
+    if (!over) {
+      ++at;
+      continue;
+    }
+    moved = true;
+    free_chunk(part);
+    at = message.parts.erase(at);
+  }
+  return moved;
+}
+
+// All chunks are with receivers that do not take them: a piece goes through the transport, where there is room.
+bool bypass(Outgoing& message) {
+  Request& send = *message.send;
+  if (send.offset_ == send.total_ || message.stopped || !message.failure.ok() || !message.parts.empty()) return false;
+  if (now_seconds() - state().moved_at < kStarvedSeconds) return false;
+  const std::size_t before = send.offset_;
+  const Status status = push_piece(peer_of(message.proc), send);
+  if (status.is_again()) return false;
+  note(message, status);
+  message.told += send.offset_ - before;
+  return true;
+}
+
+bool ended(const Outgoing& message) {
+  if (!message.parts.empty()) return false;
+  return !message.failure.ok() || (!message.stopped && message.told == message.send->total_);
+}
+
+void end(Outgoing& message) {
+  Completion completion;
+  completion.error = message.failure;
+  if (!message.failure.ok()) {
+    abandon(message.proc, *message.send, message.told, message.failure_text);
+    set_detail(std::move(message.failure_text));
+  }
+  complete(*message.send, completion);
+}
+
+bool advance_sends() {
+  bool moved = false;
+  auto& outgoing = state().outgoing;
+  const std::size_t count = outgoing.size();
+  ++state().turn;
+  for (std::size_t i = 0; i < count; ++i) {
+    Outgoing& message = *outgoing[(state().turn + i) % count];
+    moved |= poll_parts(message);
+    moved |= start_part(message) || bypass(message);
+  }
+  for (std::size_t i = 0; i < outgoing.size();) {
+    if (!ended(*outgoing[i])) {
+      ++i;
+      continue;
+    }
+    moved = true;
+    const std::unique_ptr<Outgoing> message = std::move(outgoing[i]);
+    outgoing.erase(outgoing.begin() + static_cast<std::ptrdiff_t>(i));
+    end(*message);
+  }
+  return moved;
+}
+
+bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
+  if ((cts.way & wire::kNetwork) == 0) return false;
+  PinnedPool* const chunks = pool(state().out);
+  if (chunks == nullptr) return false;
+  const bool by_device = send.view_.where.is_device() && layout::cuda::movable(send.view_);
+  if (by_device) {
+    if (!chunks->pin(send.view_).ok()) {
+      log::note_once(state().not_pinned, "device memory is not staged through pinned memory: %s",
+                     take_detail().c_str());
+      return false;
+    }
+  } else if (send.view_.where.is_device()) {
+    return false;  // derived types without kernels: through the host
+  }
+  auto message = std::make_unique<Outgoing>();
+  message->send = &send;
+  message->proc = to_proc;
+  message->by_device = by_device;
+  message->piece = std::min(chunks->chunk_bytes(), std::max(kLeastPiece, std::bit_ceil(send.total_ / kPieces)));
+  state().outgoing.push_back(std::move(message));
+  start_part(*state().outgoing.back());
+  watch();
+  return true;
+}
+
+// --- receiver ---
+
+bool by_device(const Request& receive) {
+  return receive.view_.where.is_device() && layout::cuda::movable(receive.view_);
+}
+
+void taken(transport::Operation& self) { static_cast<Incoming&>(self).phase = Incoming::Phase::kTaken; }
+
+void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
+  Incoming& piece = *static_cast<Incoming::Unpack&>(self).piece;
+  const Status status = layout::unpack(piece.receive->view_, piece.offset + offset, bytes, data);
+  if (piece.unpacked.ok()) piece.unpacked = status;
+}
+
+// False: there is no chunk for it yet.
+bool start_taking(Incoming& piece) {
+  Request& receive = *piece.receive;
+  piece.sink.piece = &piece;
+  piece.sink.bytes = piece.bytes;
+  PinnedPool* chunks = by_device(receive) ? pool(state().in) : nullptr;
+  if (chunks != nullptr && piece.bytes <= chunks->chunk_bytes() && chunks->pin(receive.view_).ok()) {
+    if (!chunks->take(&piece.chunk)) return false;
+    piece.chunked = true;
+    piece.sink.address = chunks->host(piece.chunk);
+  } else if (receive.view_.contiguous && receive.view_.where.is_host()) {
+    piece.sink.address = receive.view_.data() + piece.offset;
+  } else {
+    piece.sink.unpack = unpack;
+  }
+  static_cast<void>(take_detail());  // of memory that cannot be pinned
+  piece.phase = Incoming::Phase::kTaking;
+  const Status status = peer_of(piece.from).transport->take(piece.from, piece.data, &piece.sink, &piece);
+  if (!status.ok()) {
+    piece.status = status;
+    piece.complete = true;
+  }
+  if (piece.complete) {
+    piece.phase = Incoming::Phase::kTaken;
+  } else {
+    piece.then = taken;
+  }
+  return true;
+}
+
+// A receive of a lost process ends when nothing writes to its buffer any more.
+void end_if_lost(Request& receive, int from) {
+  const auto& incoming = state().incoming;
+  if (!is_lost(from)) return;
+  if (std::ranges::any_of(incoming, [&](const Incoming& each) { return each.receive == &receive; })) return;
+  finish_rendezvous(receive, lost_error(from));
+}
+
+// True when the piece is done with.
+bool advance_piece(Incoming& piece, bool* moved) {
+  using Phase = Incoming::Phase;
+  if (piece.phase == Phase::kWaiting) *moved |= start_taking(piece);
+  if (piece.phase == Phase::kTaken) {
+    *moved = true;
+    if (!piece.status.ok() || !piece.chunked) return true;
+    piece.unpacked = piece.copy.unpack(piece.receive->view_, piece.offset, piece.bytes,
+                                       state().in->address(piece.chunk), ChunkCopy::In::kPinned, piece.from);
+    if (!piece.unpacked.ok()) return true;
+    piece.phase = Phase::kCopying;
+  }
+  if (piece.phase != Phase::kCopying) return false;
+  bool done = false;
+  piece.unpacked = piece.copy.poll(&done);
+  *moved |= done;
+  return done;
+}
+
+bool advance_receives() {
+  bool moved = false;
+  auto& incoming = state().incoming;
+  for (auto at = incoming.begin(); at != incoming.end();) {
+    Incoming& piece = *at;
+    if (!advance_piece(piece, &moved)) {
+      ++at;
+      continue;
+    }
+    if (piece.chunked) state().in->give(piece.chunk);
+    Request& receive = *piece.receive;
+    const int from = piece.from;
+    const std::size_t bytes = piece.bytes;
+    const Status unpacked = piece.unpacked;
+    const bool arrived = piece.status.ok();
+    at = incoming.erase(at);
+    if (is_lost(from)) {
+      end_if_lost(receive, from);
+    } else if (arrived) {
+      account(receive, bytes, unpacked);
+    }  // else the path is about to be lost, which ends the receive
+  }
+  return moved;
+}
+
+void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  Incoming& piece = state().incoming.emplace_back();
+  PieceHead head;
+  std::memcpy(&head, payload, sizeof head);
+  std::memcpy(&piece.data, payload + sizeof head, sizeof piece.data);
+  piece.receive = reinterpret_cast<Request*>(header.words[1]);
+  piece.offset = header.words[2];
+  piece.bytes = head.bytes;
+  piece.from = from;
+  watch();
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_piece>(wire::Kind::kNetworkPiece)};
+
+// --- both ---
+
+bool idle() noexcept { return state().outgoing.empty() && state().incoming.empty(); }
+
+bool advance(void*) {
+  bool moved = advance_receives();
+  moved |= advance_sends();
+  state().polled.hold(!idle());
+  if (idle()) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+// Short ones go as a stream: a copy that is waited for takes less than all this.
+// The copies overlap with the network, but for the first and the last.
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  if (caps.same_node || caps.same_address_space || !caps.announces) return kNotApplicable;
+  const bool from_device = message.from_device() || (message.flags & wire::kManaged) != 0;
+  if (!from_device && message.to_host()) return kNotApplicable;
+  if (message.bytes < caps.chunk_bytes) return kNotApplicable;
+  return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes)};
+}
+
+Status begin(const Announcement& announced, Request& receive) {
+  log::write(log::Level::kTrace, "staged over the network: unpacked by the %s", by_device(receive) ? "device" : "CPU");
+  add(Statistic::cuda_staged);
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kNetwork,
+                      mem::cuda::Context::place_of(receive.view_.where)};
+  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+  return kOk;
+}
+
+void lose(int proc) {
+  for (const auto& each : state().outgoing) {
+    if (each->proc == proc) note(*each, lost_error(proc));
+  }
+  std::erase_if(state().incoming,
+                [proc](const Incoming& each) { return each.from == proc && each.phase == Incoming::Phase::kWaiting; });
+}
+
+bool holds(const Request& request) noexcept {
+  return std::ranges::any_of(state().outgoing, [&](const auto& each) { return each->send == &request; }) ||
+         std::ranges::any_of(state().incoming, [&](const Incoming& each) {
+           return each.receive == &request && each.phase != Incoming::Phase::kWaiting;
+         });
+}
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  state().polled.hold(false);
+  if (!idle()) return;
+  state().out.reset();
+  state().in.reset();
+}
+
+}  // namespace
+}  // namespace network_staged
+
+extern const Rendezvous kNetworkStaged;
+const Rendezvous kNetworkStaged{.name = "network staged",
+                                .probe = network_staged::probe,
+                                .begin = network_staged::begin,
+                                .arrivals = network_staged::kArrivals,
+                                .cleared = network_staged::cleared,
+                                .lose = network_staged::lose,
+                                .holds = network_staged::holds,
+                                .idle = network_staged::idle,
+                                .finalize = network_staged::finalize};
+
+}  // namespace hr::p2p

@@ -1,0 +1,44 @@
+// PinnedPool: chunks of pinned host memory of this process, for data on its way between a device and the network.
+//
+// Owner: network_staged.cpp; the memory is taken at the first use. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "layout/cuda/chunk_copy.hpp"
+#include "layout/view.hpp"
+#include "mem/cuda/pinned.hpp"
+
+namespace hr::p2p {
+
+class PinnedPool {
+ public:
+  PinnedPool(std::size_t chunk_bytes, std::size_t count);
+
+  // False: none is free.
+  bool take(std::uint32_t* chunk);
+  void give(std::uint32_t chunk) { free_.push_back(chunk); }
+  [[nodiscard]] bool usable() const noexcept { return memory_ != nullptr; }
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return memory_.get() + chunk * chunk_bytes_; }
+  // Makes it fit for copies of views like this one, once.
+  Status pin(const layout::View& view);
+  [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
+    return pinned_.address() + chunk * chunk_bytes_;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::size_t chunk_bytes_;
+  std::size_t count_;
+  std::unique_ptr<std::byte[], Free> memory_;  // null: there was none to be had
+  mem::cuda::PinnedRange pinned_;              // ends before the memory
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace hr::p2p
