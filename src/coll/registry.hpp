@@ -51,12 +51,14 @@
   X(allreduce_device_pull)         \
   X(allreduce_recursive_doubling)  \
   X(allreduce_ring)                \
+  X(allreduce_rabenseifner)        \
   X(allreduce_slots)               \
   X(allreduce_slots_ring)          \
   X(allreduce_cells_root)          \
   X(allreduce_cells)               \
   X(allreduce_cells_doubling)      \
   X(allreduce_hosts)               \
+  X(allreduce_multi_leader)        \
   X(allreduce_linear)              \
   X(reduce_scatter_device)         \
   X(reduce_scatter_pairwise)       \

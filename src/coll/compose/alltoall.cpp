@@ -4,7 +4,8 @@
 // First, within the host, everybody gives each block to who carries it: a block to a process of the same host to that
 // one. Then a carrier sends to each process of another host that it serves one message with the blocks of its host, in
 // the order of their senders. Any distribution of processes over hosts will do: who carries what follows from it.
-// For alltoallv and alltoallw the processes of a host first tell one another how long what they give is.
+// For alltoallv and alltoallw the processes of a host first tell one another how long what they give is. Long blocks of
+// these go to another host straight from their sender, which both ends know: selection knows no length of them.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 
@@ -12,6 +13,9 @@ namespace hr::coll {
 namespace {
 
 std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
+
+// Blocks of alltoallv and alltoallw from so many bytes on are not carried.
+constexpr std::size_t kLong = 4096;
 
 // Which process of host `from` (an index) carries what goes to the one of that index on host `to`.
 int carrier(const Hosts& hosts, int from, int to, int target) {
@@ -62,6 +66,11 @@ class Carried {
     }
   }
   [[nodiscard]] bool equal() const noexcept { return call_.operation == Operation::kAlltoall; }
+  // Everybody of this host gives everybody as much.
+  [[nodiscard]] bool even() const noexcept {
+    return equal() && std::all_of(served_.begin(), served_.end(),
+                                  [this](const std::vector<int>& ranks) { return ranks.size() == serves().size(); });
+  }
   // The ranks whose blocks this process carries, itself among them.
   [[nodiscard]] const std::vector<int>& serves() const noexcept { return served_[index(hosts_.here().own())]; }
 
@@ -81,9 +90,11 @@ class Carried {
     }
     out_memory_.emplace(given_.bytes);
     in_memory_.emplace(taken_.bytes);
-    step.call.send = given_.of(out_memory_->view(0, given_.bytes));
-    step.call.recv = taken_.of(in_memory_->view(0, taken_.bytes));
-    step.call.bytes = 0;
+    const View out = out_memory_->view(0, given_.bytes);
+    const View in = in_memory_->view(0, taken_.bytes);
+    step.call.bytes = even() ? serves().size() * call_.bytes : 0;
+    step.call.send = even() ? byte_blocks(out, step.call.bytes) : given_.of(out);
+    step.call.recv = even() ? byte_blocks(in, step.call.bytes) : taken_.of(in);
     Outcome outcome;
     std::byte* to = out_memory_->data();
     for (const std::vector<int>& ranks : served_) {
@@ -91,7 +102,7 @@ class Carried {
         View from;
         outcome.add(out_.block(rank, &from));
         const std::size_t length = this->length(rank);
-        if (from.packed != length)
+        if (from.packed != length && !goes_straight(rank, from.packed))
           outcome.add(fail(from.packed > length ? Errc::kTruncate : Errc::kCount,
                            "send count and type are %zu bytes a process, receive count and type %zu", from.packed,
                            length));
@@ -100,6 +111,22 @@ class Carried {
       }
     }
     return outcome.result();
+  }
+  // Blocks that are not carried: both ends know.
+  Status exchange_long(p2p::RequestList& requests) {
+    View view;
+    for (int rank = 0; rank < call_.size(); ++rank) {
+      if (!goes_straight(rank, call_.recv.bytes(rank))) continue;
+      HR_TRY(call_.recv.block(rank, &view));
+      HR_TRY(receive_from(call_, rank, view, requests.next()));
+    }
+    for (int step = 1; step < call_.size(); ++step) {
+      const int rank = (call_.rank() + step) % call_.size();
+      if (!goes_straight(rank, out_.bytes(rank))) continue;
+      HR_TRY(out_.block(rank, &view));
+      HR_TRY(send_to(call_, rank, view, requests.next()));
+    }
+    return kOk;
   }
   // One message to each process of another host that this one serves.
   Status send(p2p::RequestList& requests) {
@@ -122,7 +149,7 @@ class Carried {
     for (int host = 0; host < hosts_.count(); ++host) {
       if (host == hosts_.own()) continue;
       std::size_t bytes = 0;
-      for (const int rank : hosts_.ranks(host)) bytes += call_.recv.bytes(rank);
+      for (const int rank : hosts_.ranks(host)) bytes += carried_from(rank);
       const int from = hosts_.ranks(host)[index(carrier(hosts_, host, hosts_.own(), hosts_.here().own()))];
       if (bytes > 0) HR_TRY(receive_from(call_, from, bytes_view(at, bytes), requests.next()));
       at += bytes;
@@ -139,8 +166,9 @@ class Carried {
     for (int host = 0; host < hosts_.count(); ++host) {
       if (host == hosts_.own()) continue;
       for (const int rank : hosts_.ranks(host)) {
-        outcome.add(put(rank, at, call_.recv.bytes(rank)));
-        at += call_.recv.bytes(rank);
+        const std::size_t length = carried_from(rank);
+        if (length > 0) outcome.add(put(rank, at, length));
+        at += length;
       }
     }
     return outcome.result();
@@ -151,7 +179,20 @@ class Carried {
     return bytes_view(reinterpret_cast<std::byte*>(numbers.data()), numbers.size() * sizeof(std::size_t));
   }
   // Of the block to a rank. Those of alltoall are of a length, whatever this process says.
-  [[nodiscard]] std::size_t length(int rank) const { return equal() ? call_.bytes : out_.bytes(rank); }
+  [[nodiscard]] std::size_t length(int rank) const {
+    if (equal()) return call_.bytes;
+    const std::size_t bytes = out_.bytes(rank);
+    return goes_straight(rank, bytes) ? 0 : bytes;
+  }
+  // In place, what is to be sent would be overwritten.
+  [[nodiscard]] bool goes_straight(int rank, std::size_t bytes) const {
+    return !equal() && !call_.in_place && bytes >= kLong && hosts_.of(rank) != hosts_.own();
+  }
+  // Of the block from a process of another host that comes with its host's message.
+  [[nodiscard]] std::size_t carried_from(int rank) const {
+    const std::size_t bytes = call_.recv.bytes(rank);
+    return goes_straight(rank, bytes) ? 0 : bytes;
+  }
   // Of the block from a process of this host to the k-th one that this one serves, and where it lies.
   [[nodiscard]] std::size_t length_from(int from, std::size_t k) const {
     return lengths_[index(from) * serves().size() + k];
@@ -164,7 +205,7 @@ class Carried {
   [[nodiscard]] std::size_t remote_bytes() const {
     std::size_t bytes = 0;
     for (int rank = 0; rank < call_.size(); ++rank)
-      if (hosts_.of(rank) != hosts_.own()) bytes += call_.recv.bytes(rank);
+      if (hosts_.of(rank) != hosts_.own()) bytes += carried_from(rank);
     return bytes;
   }
   Status put(int rank, const std::byte* data, std::size_t length) {
@@ -190,13 +231,14 @@ Task run(const Call& call) {
   const Hosts& hosts = levels.hosts();
   Carried carried(call, hosts);
   Step telling(call, carried.equal() ? nullptr : &levels.here(), Operation::kAlltoallv);
-  Step giving(call, &levels.here(), Operation::kAlltoallv);
-  p2p::RequestList requests(carried.serves().size() + index(hosts.count()));
+  Step giving(call, &levels.here(), carried.even() ? Operation::kAlltoall : Operation::kAlltoallv);
+  p2p::RequestList requests(carried.serves().size() + index(hosts.count()) + 2 * index(call.size()));
   Outcome outcome;
   outcome.add(carried.receive(requests));
   Task leave = leave_device_data_for_later(call);
   const Status left = co_await leave;
   outcome.add(left);
+  outcome.add(carried.exchange_long(requests));
   carried.tell(telling);
   Task told = telling.run();
   const Status was_told = co_await told;

@@ -34,6 +34,15 @@ const Members& Hosts::lasts() const {
   return *lasts_;
 }
 
+const Members& Hosts::alike() const {
+  if (alike_ == nullptr) {
+    std::vector<int> ranks;
+    for (int host = 0; host < count(); ++host) ranks.push_back(by_host_[index(begin(host) + here_->own())]);
+    alike_ = std::make_unique<Members>(comm_, std::move(ranks));
+  }
+  return *alike_;
+}
+
 int Hosts::most_on_one() const noexcept {
   int most = 0;
   for (int host = 0; host < count(); ++host) most = std::max(most, begin(host + 1) - begin(host));

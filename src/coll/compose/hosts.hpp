@@ -40,6 +40,9 @@ class Hosts {
   // The last ones, on a process that is one; made at first use.
   [[nodiscard]] const Members& lasts() const;
 
+  // The processes that have this one's place on their hosts; made at first use. All hosts have equally many.
+  [[nodiscard]] const Members& alike() const;
+
   // The most processes that a host has.
   [[nodiscard]] int most_on_one() const noexcept;
 
@@ -60,6 +63,7 @@ class Hosts {
   std::unique_ptr<Members> here_;
   std::unique_ptr<Members> firsts_;
   mutable std::unique_ptr<Members> lasts_;
+  mutable std::unique_ptr<Members> alike_;
 };
 
 }  // namespace hr::coll

@@ -45,6 +45,7 @@ TEST_F(SelectTest, EveryOperationEndsWithARowForAllSizes) {
   std::set<Operation> covered;
   for (const SelectionRow& row : default_rows()) {
     const bool all = row.max_bytes == static_cast<std::size_t>(-1) && row.max_ranks == 0x7fffffff &&
+                     row.max_hosts == SelectionRow::kAnyNumber && row.max_ranks_per_host == SelectionRow::kAnyNumber &&
                      find_algorithm(row.operation, row.algorithm)->probe(query(row.operation, 8, 2));
     EXPECT_FALSE(covered.contains(row.operation)) << name(row.operation) << ": a row after one that covers all";
     if (all) covered.insert(row.operation);
@@ -313,6 +314,34 @@ TEST_F(SelectTest, OverHosts) {
   EXPECT_EQ(chosen(made), "binomial");
   made.hosts = 1;
   EXPECT_EQ(chosen(made), "binomial");
+}
+
+// What the built-in rows name between hosts, and for operations whose composition does not pay everywhere.
+TEST_F(SelectTest, BetweenHosts) {
+  Query made = query(Operation::kAllreduce, 1 << 20, 2);
+  made.hosts = 2;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.ranks = made.hosts = 4;
+  made.bytes = 32768;
+  EXPECT_EQ(chosen(made), "recursive_doubling");
+  made.bytes = 524288;
+  EXPECT_EQ(chosen(made), "rabenseifner");
+  made.bytes = 524289;
+  EXPECT_EQ(chosen(made), "ring");
+  made = query(Operation::kAlltoall, 512, 8);
+  made.hosts = 2;
+  made.ranks_per_host = 4;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.bytes = 513;
+  EXPECT_EQ(chosen(made), "linear");
+  made.ranks = 16;
+  made.ranks_per_host = 8;
+  made.bytes = 4096;
+  EXPECT_EQ(chosen(made), "hosts");
+  made.bytes = 4097;
+  EXPECT_EQ(chosen(made), "linear");
+  made.ranks = 33;
+  EXPECT_EQ(chosen(made), "pairwise");
 }
 
 // Rows that ask for hosts and the ranks on one.

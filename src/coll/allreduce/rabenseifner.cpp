@@ -1,0 +1,94 @@
+// Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling: 2 log2
+// p exchanges, in which each process sends less than twice the vector. Where p is not a power of two, the first
+// processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Partners are
+// next to each other first, so that operands stay in the order of ranks and any operation is served. For long vectors.
+#include <vector>
+
+#include "coll/doubling.hpp"
+#include "coll/reduction.hpp"
+#include "coll/registry.hpp"
+
+namespace hr::coll {
+namespace {
+
+Task run(const Call& call) {
+  const int size = call.size();
+  const int rank = call.rank();
+  const View result = call.recv.all();
+  if (!call.in_place) HR_CO_TRY(layout::copy(call.send.all(), result));
+  if (size == 1) co_return kOk;
+
+  const Doubling doubling(size);
+  const int paired = doubling.paired;
+  Requests<2> requests;
+  if (rank < paired && rank % 2 == 0) {
+    HR_CO_TRY(send_to(call, rank + 1, result, requests.next()));
+    const Status sent = co_await requests.all();
+    if (!sent.ok()) co_return sent;
+    HR_CO_TRY(receive_from(call, rank + 1, result, requests.next()));
+    const Status received = co_await requests.all();
+    co_return received;
+  }
+
+  TypedScratch room(result.count, *result.type);
+  View mine = result;
+  View other = room.view();
+  if (rank < paired) {
+    HR_CO_TRY(receive_from(call, rank - 1, other, requests.next()));
+    const Status received = co_await requests.all();
+    if (!received.ok()) co_return received;
+    HR_CO_TRY(combine(call, other, mine));
+  }
+
+  // Elements [begin, end) are the ones that this process goes on with; of each step, where they began and ended before.
+  struct Run {
+    Count begin, end;
+    [[nodiscard]] View of(const View& vector) const noexcept { return slice(vector, begin, end - begin); }
+  };
+  const int position = doubling.position(rank);
+  Run run{0, result.count};
+  std::vector<Run> before;
+  for (int bit = 1; bit < doubling.power; bit *= 2) {
+    const int partner = position ^ bit;
+    const int peer = doubling.rank_at(partner);
+    const Count middle = run.begin + (run.end - run.begin + 1) / 2;
+    const Run first{run.begin, middle};
+    const Run second{middle, run.end};
+    before.push_back(run);
+    run = partner > position ? first : second;
+    const Run given = partner > position ? second : first;
+    HR_CO_TRY(exchange(call, peer, given.of(mine), peer, run.of(other), requests));
+    const Status status = co_await requests.all();
+    if (!status.ok()) co_return status;
+    if (partner < position) {
+      HR_CO_TRY(combine(call, run.of(other), run.of(mine)));
+    } else {
+      HR_CO_TRY(combine(call, run.of(mine), run.of(other)));
+      std::swap(mine, other);
+    }
+  }
+  if (mine.address != result.address) HR_CO_TRY(layout::copy(run.of(mine), run.of(result)));
+
+  for (int bit = doubling.power / 2; bit > 0; bit /= 2) {
+    const int peer = doubling.rank_at(position ^ bit);
+    const Run whole = before.back();
+    before.pop_back();
+    const Run wanted = run.begin == whole.begin ? Run{run.end, whole.end} : Run{whole.begin, run.begin};
+    HR_CO_TRY(exchange(call, peer, run.of(result), peer, wanted.of(result), requests));
+    const Status status = co_await requests.all();
+    if (!status.ok()) co_return status;
+    run = whole;
+  }
+  if (rank < paired) {
+    HR_CO_TRY(send_to(call, rank - 1, result, requests.next()));
+    const Status sent = co_await requests.all();
+    if (!sent.ok()) co_return sent;
+  }
+  co_return kOk;
+}
+
+}  // namespace
+
+const Algorithm allreduce_rabenseifner = {"rabenseifner", serves(Operation::kAllreduce), &intra, &run};
+
+}  // namespace hr::coll
