@@ -56,7 +56,6 @@ class Communicator final : public Object {
   [[nodiscard]] int peer_proc(int rank) const noexcept { return peers().proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
   [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
-  [[nodiscard]] std::uint32_t local_collective_context() const noexcept { return context_ + kLocalCollectiveContext; }
 
   // The tag of the next collective operation: members start collectives in the same order (section 6.14), so the
   // same operation gets the same tag everywhere, and operations under way at once do not mix.

@@ -111,8 +111,6 @@ Info& info_env() {
   return *env;
 }
 
-Info* predefined_info(std::uintptr_t abi_value) noexcept { return abi_value == abi::kInfoEnv ? &info_env() : nullptr; }
-
 Ref<Info> create_info_env(int argc, char** argv) {
   Ref<Info> info = create_info();
   if (!info) return info;

@@ -46,8 +46,6 @@ Status check_info_key(std::string_view key);
 
 // MPI_INFO_ENV (section 11.2.5): how this process was started. Exists before and after initialisation.
 Info& info_env();
-// The object behind an ABI value: MPI_INFO_ENV's; nullptr for MPI_INFO_NULL and unknown values.
-Info* predefined_info(std::uintptr_t abi_value) noexcept;
 // MPI_Info_create_env: the same keys; the command line from argv where it is given (argc > 0).
 Ref<Info> create_info_env(int argc, char** argv);
 

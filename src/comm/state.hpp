@@ -1,6 +1,7 @@
 // What comm holds while MPI is in use, from init() to finalize(); the next use makes a new one. Internal to comm/.
 //
-// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are no part of it.
+// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are no part of it:
+// programs may name them before MPI_Init and after MPI_Finalize.
 #pragma once
 
 #include <cstdint>

@@ -57,6 +57,8 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
 // right[i].
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
+// Predefined objects are made at their first use and stay for as long as the process lives: their handles are
+// constants, which programs may name before MPI_Init and after MPI_Finalize.
 // The predefined operation behind an ABI constant (0x20..0x3f); nullptr for MPI_OP_NULL and unknown values.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;
 // The predefined datatype behind an ABI constant (0x200..0x3ff); nullptr for MPI_DATATYPE_NULL and unknown values.

@@ -38,27 +38,6 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   return kOk;
 }
 
-Status allocate_like(const Location& like, std::size_t bytes, void** address) {
-  cuda::Context* context = nullptr;
-  HR_TRY(cuda::Context::of(like, &context));
-  cuda::Current current(*context);
-  HR_TRY(current.status());
-  cuda::DeviceAddress allocated = 0;
-  HR_CUDA(context->device(), memory_allocate, (&allocated, bytes), "%zu bytes", bytes);
-  *address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(allocated));
-  return kOk;
-}
-
-Status free_like(const Location& like, void* address) {
-  if (address == nullptr) return kOk;
-  cuda::Context* context = nullptr;
-  HR_TRY(cuda::Context::of(like, &context));
-  cuda::Current current(*context);
-  HR_TRY(current.status());
-  HR_CUDA(context->device(), memory_free, (reinterpret_cast<std::uintptr_t>(address)), "memory at %p", address);
-  return kOk;
-}
-
 void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
                        void (*refuse)(int process)) {
   cuda::set_export_keeper({begin, revoke, refuse});

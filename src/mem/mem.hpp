@@ -70,10 +70,6 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
 // put on the legacy default stream before is ordered before it.
 Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
 
-// Device memory in the context of `like`, for staging; freed with free_like().
-Status allocate_like(const Location& like, std::size_t bytes, void** address);
-Status free_like(const Location& like, void* address);
-
 // Memory that this process has given to others (mem/cuda/ipc.hpp): `begin` is called when there is some, from which on
 // sweep_exports() looks for allocations that the program has freed. It calls `revoke` for each process that may have
 // mapped one; that process then calls forget_peer_memory(). `refuse` is called when VMM memory of `process` cannot be

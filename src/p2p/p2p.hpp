@@ -82,8 +82,6 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Waits for all of them; nullptrs are skipped. For collectives.
-Status wait_all(Request** requests, int count);
 // Sends and receives (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made progress.
 // What was sent eagerly is complete already.
 Status cancel(Request& request);

@@ -27,13 +27,6 @@ Status wait(Request& request) {
   return wait_until([&] { return request.complete() || !request.active(); });
 }
 
-Status wait_all(Request** requests, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] != nullptr) HR_TRY(wait(*requests[i]));
-  }
-  return kOk;
-}
-
 namespace {
 
 void complete_as_cancelled(Request& request) {

@@ -25,13 +25,7 @@ Task run(const Call& call) {
   HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
   shared::CellsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
-  for (int rank = 0; rank < call.size(); ++rank) {
-    if (rank == call.rank()) continue;
-    HR_CO_TRY(call.recv.block(rank, &block));
-    HR_CO_TRY(shared::take_packed(call, rank, block));
-  }
-  co_return kOk;
+  co_return shared::take_blocks(call);
 }
 
 }  // namespace

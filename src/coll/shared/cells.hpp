@@ -59,6 +59,9 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   return take_part(call, rank, data.packed, 0, data);
 }
 
+// What all others published, into their blocks of the receive buffer; they have arrived.
+Status take_blocks(const Call& call);
+
 // The blocks of all processes fit one cell.
 [[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
   return has_cells(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kCellBytes;

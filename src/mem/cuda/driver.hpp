@@ -52,14 +52,12 @@ inline constexpr int kAttributeMappingSize = 18;
 inline constexpr int kAttributeMappingBase = 19;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
-inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address says it
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
-inline constexpr int kDeviceConcurrentManagedAccess = 89;
 inline constexpr int kDeviceMps = 133;  // since CUDA 12.4; older drivers answer with an error
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream

@@ -3,6 +3,21 @@
 #include <cstring>
 
 namespace hr::mem::cuda {
+namespace {
+
+PitchedCopy two_rows(std::size_t width, DeviceAddress from, std::size_t from_pitch, DeviceAddress to,
+                     std::size_t to_pitch) noexcept {
+  PitchedCopy copy;
+  copy.source = from;
+  copy.source_pitch = from_pitch;
+  copy.target = to;
+  copy.target_pitch = to_pitch;
+  copy.width = width;
+  copy.height = 2;
+  return copy;
+}
+
+}  // namespace
 
 void TwoRows::lay_out(const std::byte* run, std::byte* rows) const noexcept {
   std::memcpy(rows, run, width());
@@ -11,13 +26,7 @@ void TwoRows::lay_out(const std::byte* run, std::byte* rows) const noexcept {
 }
 
 Status TwoRows::start_out(Context& context, StreamHandle stream, DeviceAddress run, DeviceAddress rows) const {
-  PitchedCopy copy;
-  copy.source = run;
-  copy.source_pitch = width();
-  copy.target = rows;
-  copy.target_pitch = pitch();
-  copy.width = width();
-  copy.height = 2;
+  const PitchedCopy copy = two_rows(width(), run, width(), rows, pitch());
   HR_CUDA(context.device(), copy_pitched_async, (&copy, stream), "%zu bytes from %#llx", bytes, run);
   if (odd()) {
     HR_CUDA(context.device(), copy_async, (rows + last(), run + bytes - 1, 1, stream), "a byte from %#llx", run);
@@ -26,13 +35,7 @@ Status TwoRows::start_out(Context& context, StreamHandle stream, DeviceAddress r
 }
 
 Status TwoRows::start_in(Context& context, StreamHandle stream, DeviceAddress rows, DeviceAddress run) const {
-  PitchedCopy copy;
-  copy.source = rows;
-  copy.source_pitch = pitch();
-  copy.target = run;
-  copy.target_pitch = width();
-  copy.width = width();
-  copy.height = 2;
+  PitchedCopy copy = two_rows(width(), rows, pitch(), run, width());
   HR_CUDA(context.device(), copy_pitched_async, (&copy, stream), "%zu bytes to %#llx", bytes, run);
   if (odd()) {
     // The first byte once more, and the last.

@@ -33,21 +33,13 @@ void expect_working(const void* address, const Location& location) {
   EXPECT_TRUE(copy(host.data(), Location{}, address, location, 100).ok()) << take_detail();
 }
 
-TEST_F(Contexts, AllocatesLikeAnotherBuffer) {
-  for (const MemoryKind kind : test::kDeviceKinds) {
-    DeviceMemory memory(4096, kind, gpu::device_count() - 1);
-    void* made = nullptr;
-    ASSERT_TRUE(allocate_like(where(memory.get()), 10000, &made).ok()) << take_detail();
-    EXPECT_EQ(where(made).device, memory.device());
-    EXPECT_TRUE(free_like(where(memory.get()), made).ok()) << take_detail();
-    EXPECT_FALSE(where(made).is_device());
-  }
-}
-
 TEST_F(Contexts, ExhaustedMemorySaysSo) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
-  void* made = nullptr;
-  EXPECT_EQ(allocate_like(where(memory.get()), std::size_t{1} << 50, &made).errc(), Errc::kNoMem);
+  cuda::Context* context = nullptr;
+  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok()) << take_detail();
+  const cuda::Current current(*context);
+  cuda::DeviceBuffer made;
+  EXPECT_EQ(made.allocate(*context, std::size_t{1} << 50).errc(), Errc::kNoMem);
   const std::string text = take_detail();
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
 }
