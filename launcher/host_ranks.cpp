@@ -39,7 +39,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
-    catch_up();  // it has said why
+    catch_up(rank);  // it has said why
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
   answers.crashed = [this](int number, int signal) { on_crash(*find(number), signal); };
@@ -116,6 +116,12 @@ void HostRanks::catch_up() {
   for (Forwarder& each : forwarders_) each.catch_up();
 }
 
+void HostRanks::catch_up(const Rank& rank) {
+  for (Forwarder* each : rank.outputs) {
+    if (each != nullptr) each->catch_up();
+  }
+}
+
 void HostRanks::signal_all(int signal) {
   for (const Rank& rank : ranks_) {
     // The group of a rank that ended may live on; its number cannot be anyone else's while we keep the zombie.
@@ -187,7 +193,7 @@ void HostRanks::reap() {
     // What it said last (finalize, abort) counts.
     if (rank.pmi.is_open()) receive_pmi(rank);
     rank.ended = true;
-    catch_up();
+    catch_up(rank);
     const int flags = (pmi_->initialised(rank.number) ? Message::kInitialised : 0) |
                       (pmi_->finalized(rank.number) ? Message::kFinalized : 0) | rank.crash << Message::kCrashShift;
     post(Message::Kind::kEnded, rank, {rank.pid, information.si_code, information.si_status, flags});
@@ -204,6 +210,7 @@ void HostRanks::finish() {
   kill_orphans(callbacks_.others());
   // The writers are gone, so what is in the pipes is all there is.
   for (Forwarder& each : forwarders_) each.finish();
+  for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();
   remove_shared_memory(plan_.shm_directories, plan_.id);
 }

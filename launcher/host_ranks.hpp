@@ -74,6 +74,7 @@ class HostRanks {
   Rank* find(int number);
   void receive_pmi(Rank& rank);
   void on_crash(Rank& rank, int signal);
+  void catch_up(const Rank& rank);
   void check_stuck();
   void signal_all(int signal);
 

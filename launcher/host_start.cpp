@@ -173,8 +173,8 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
   }
   if (rank.number == 0) input_.started();
 
-  forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
-  forwarders_.emplace_back(loop_, std::move(error), callbacks_.target(rank.number, 1));
+  rank.outputs[0] = &forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
+  rank.outputs[1] = &forwarders_.emplace_back(loop_, std::move(error), callbacks_.target(rank.number, 1));
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
   return true;
 }

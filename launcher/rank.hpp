@@ -3,12 +3,15 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <string>
 
 #include "base/ranges.hpp"
 #include "descriptor.hpp"
 
 namespace hr::launcher {
+
+class Forwarder;
 
 struct Rank {
   int number = 0;
@@ -17,6 +20,7 @@ struct Rank {
   int crash = 0;   // the signal that it says it dies by, while it waits for its stack to be shown
   Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
+  std::array<Forwarder*, 2> outputs{};  // of its standard output and error, once it runs
 };
 
 }  // namespace hr::launcher
