@@ -54,7 +54,6 @@ TEST(Machine, KeptOneHasItsDevices) {
   EXPECT_TRUE(card.is_fast_network);
 }
 
-// Written by `mpiexec --save-machine` (or lstopo) on a virtual machine with two H100s.
 TEST(Machine, OneWithRealGpus) {
   const Machine machine = kept("two_h100");
   ASSERT_EQ(machine.devices.size(), 3u);
