@@ -117,6 +117,12 @@ void deliver_not_cancelled(int, const transport::Header& header, const std::byte
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
+// The receiver could not take it: nobody will ask for the data any more.
+bool released(Request& send) {
+  detach(send);
+  return false;
+}
+
 bool holds(const Request& request) {
   const State& state = own<State>();
   return state.sends.contains(&request) || state.receives.contains(&request);
@@ -175,6 +181,7 @@ const Rendezvous kTransportData{.name = "transport",
                                 .probe = transport_data::probe,
                                 .begin = transport_data::begin,
                                 .arrivals = transport_data::kArrivals,
+                                .released = transport_data::released,
                                 .holds = transport_data::holds,
                                 .finalize = transport_data::give_up};
 

@@ -39,6 +39,37 @@ void wait_for_a_death() {
   MPI_Recv(&nothing, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+// The last rank dies while rank 0 takes long data from it, and keeps other data for it.
+void die_in_data() {
+  constexpr int kBytes = 128 << 20;
+  meet();
+  std::vector<char> data(kBytes, 1);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == size - 1) {
+    MPI_Request request;
+    MPI_Isend(data.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request);
+    const double end = MPI_Wtime() + 0.02;  // far from enough for all of it
+    int done = 0;
+    while (MPI_Wtime() < end && done == 0) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    ::raise(SIGKILL);
+  }
+  if (rank != 0) std::_Exit(0);
+  std::vector<char> kept(kBytes, 2);
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  MPI_Isend(kept.data(), kBytes, MPI_BYTE, size - 1, 2, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(data.data(), kBytes, MPI_BYTE, size - 1, 1, MPI_COMM_WORLD, &requests[1]);
+  check(MPI_Waitall(2, requests, statuses) == MPI_ERR_IN_STATUS, "no error");
+  for (const MPI_Status& status : statuses) {
+    int error = 0;
+    MPI_Error_class(status.MPI_ERROR, &error);
+    check(error == MPI_ERR_PROC_ABORTED, "another error");
+  }
+  std::puts("both have ended");
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
 // Senders are in MPI_Finalize long before the receiver looks at what they sent.
 void finalize_early() {
   constexpr int kMessages = 200;
@@ -96,6 +127,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (what == "death") {
     wait_for_a_death();
+  } else if (what == "data") {
+    die_in_data();
   } else if (what == "early") {
     finalize_early();
   } else if (what == "exit") {

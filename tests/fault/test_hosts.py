@@ -65,6 +65,11 @@ class Ends(FilesTest):
         self.assertNotEqual(result.returncode, 124, result.stderr)
         self.assertIn("rank 3 cannot be reached any more", result.stderr)
 
+    def test_data_that_is_under_way_ends_with_the_process(self):
+        result = self.across("-disable-auto-cleanup", PROGRAM, "data")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("both have ended", result.stdout, result.stderr)
+
     def test_data_outlives_the_call_of_finalize(self):
         for hosts in ("2", "4"):
             self.assert_ended(self.across("--as-hosts", hosts, PROGRAM, "early"), 0)
