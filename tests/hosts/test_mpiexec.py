@@ -5,13 +5,12 @@ HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD what is 
     test_mpiexec.py [unittest's words]
 """
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 import unittest
 from pathlib import Path
@@ -103,7 +102,10 @@ class HostsTest(unittest.TestCase):
 
     def tearDown(self):
         for child in self.children:
-            if child.poll() is None:
+            if child.poll() is None:  # a test that failed
+                for pid in self.marked():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
                 child.kill()
                 child.communicate()
         end = time.monotonic() + 10
@@ -112,8 +114,11 @@ class HostsTest(unittest.TestCase):
                 self.fail(f"left over: {left}")
             time.sleep(0.1)
 
+    def marked(self):
+        return [pid for pid in all_pids() if self.mark.encode() in environment_of(pid).split(b"\0")]
+
     def left(self):
-        marked = [f"{pid} {words_of(pid)}" for pid in all_pids() if self.mark.encode() in environment_of(pid).split(b"\0")]
+        marked = [f"{pid} {words_of(pid)}" for pid in self.marked()]
         files = [str(path) for init in init_processes().values()
                  for path in Path(f"/proc/{init}/root/dev/shm").glob("headrace*")]
         return marked + [f"agent {pid}" for pid in agents()] + files
