@@ -1,5 +1,7 @@
 #include "boot/host_view.hpp"
 
+#include <dirent.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -9,13 +11,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <optional>
+#include <memory>
 
 #include "boot/process_mapping.hpp"
 
 namespace hr::boot {
 namespace {
 
+constexpr const char* kBegin = "headrace.";  // of a link's name
+constexpr const char* kEnd = ".host";
+constexpr std::size_t kTokenDigits = 32;
 constexpr int kAttempts = 100;     // the link may go between two system calls, when another job has the same name
 constexpr char kNamespaces = '.';  // stands between the token and them
 constexpr char kMixed = '/';       // stands between the mapping and the hosts that are mixed
@@ -38,7 +43,7 @@ std::string target_of(const std::string& link) {
 
 bool is_token(std::string_view text) {
   const auto digit = [](char each) { return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f'); };
-  return text.size() == 32 && std::all_of(text.begin(), text.end(), digit);
+  return text.size() == kTokenDigits && std::all_of(text.begin(), text.end(), digit);
 }
 
 // "pid:[4026531836]"
@@ -50,8 +55,36 @@ std::string number_in(const std::string& text) {
   return digits.empty() ? "0" : digits;
 }
 
-std::string namespaces() {
-  return number_in(target_of("/proc/self/ns/pid")) + "-" + number_in(target_of("/proc/self/ns/user"));
+std::string pid_namespace() { return number_in(target_of("/proc/self/ns/pid")); }
+
+std::string namespaces() { return pid_namespace() + "-" + number_in(target_of("/proc/self/ns/user")); }
+
+// Behind the token a link says who made it: "TOKEN.PID_NAMESPACE.PID".
+std::string signature(std::int64_t pid) { return "." + pid_namespace() + "." + std::to_string(pid); }
+
+// Whether the process that made a link is gone, as far as it can be seen from here.
+bool is_orphan(const std::string& target) {
+  const auto last = target.rfind('.');
+  if (target.size() <= kTokenDigits || last == std::string::npos) return false;
+  std::int64_t pid = 0;
+  const char* const end = target.data() + target.size();
+  const auto read = std::from_chars(target.data() + last + 1, end, pid);
+  if (read.ec != std::errc() || read.ptr != end || pid <= 0 || target.substr(kTokenDigits) != signature(pid))
+    return false;
+  return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+// Of jobs that were killed while they started.
+void remove_orphans(const std::string& directory) {
+  const auto closing = [](DIR* open) { ::closedir(open); };
+  const std::unique_ptr<DIR, decltype(closing)> open(::opendir(directory.c_str()), closing);
+  if (open == nullptr) return;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) continue;
+    const std::string link = directory + "/" + entry->d_name;
+    if (is_orphan(target_of(link))) ::unlink(link.c_str());
+  }
 }
 
 std::string_view token_of(std::string_view view) { return view.substr(0, view.rfind(kNamespaces)); }
@@ -60,19 +93,21 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
   // mpiexec removes what carries its job's name, should nobody come to do it.
-  const std::string link = directory + "/headrace." + std::string(job) + ".host";
+  const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
   const std::string own = random_token();
+  const std::string signed_own = own + signature(::getpid());
   std::string token;
   for (int attempt = 0; attempt < kAttempts && !own.empty() && token.empty(); ++attempt) {
-    if (::symlink(own.c_str(), link.c_str()) == 0) {
+    if (::symlink(signed_own.c_str(), link.c_str()) == 0) {
       token = own;
       made_ = true;
     } else if (errno == EEXIST) {
-      token = target_of(link);
+      token = target_of(link).substr(0, kTokenDigits);
     } else {
       break;
     }
   }
+  if (made_) remove_orphans(directory);
   if (is_token(token)) {
     link_ = link;
   } else {

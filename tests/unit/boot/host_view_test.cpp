@@ -2,6 +2,8 @@
 #include "boot/host_view.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,6 +49,34 @@ TEST(HostView, LeavesNothing) {
   view.forget();
   EXPECT_TRUE(here.empty());
   view.forget();
+}
+
+TEST(HostView, RemovesWhatAKilledJobHasLeft) {
+  const Directory here;
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const HostView view(here.path(), "killed", "x");
+    static_cast<void>(::write(told[1], "x", 1));
+    for (;;) ::pause();
+  }
+  char letter = 0;
+  ASSERT_EQ(::read(told[0], &letter, 1), 1);
+  {
+    HostView view(here.path(), "job", "x");
+    view.forget();
+  }
+  EXPECT_FALSE(here.empty()) << "its maker lives";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  {
+    HostView view(here.path(), "job", "x");
+    view.forget();
+  }
+  EXPECT_TRUE(here.empty());
+  ::close(told[0]);
+  ::close(told[1]);
 }
 
 TEST(HostView, NoDirectoryIsWhatIsSaidInstead) {
