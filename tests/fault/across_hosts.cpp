@@ -31,6 +31,18 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
+// Nobody leaves before all have what they need of all others: a process that ends takes along what it has not sent yet.
+void meet_for_good() {
+  meet();
+  int nothing = 0;
+  for (int each = 1; each < size; ++each) {
+    if (rank == each)
+      MPI_Sendrecv(&nothing, 1, MPI_INT, 0, 0, &nothing, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0) MPI_Recv(&nothing, 1, MPI_INT, each, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  for (int each = 1; rank == 0 && each < size; ++each) MPI_Send(&nothing, 1, MPI_INT, each, 0, MPI_COMM_WORLD);
+}
+
 // The last rank dies while all wait for it.
 void wait_for_a_death() {
   meet();
@@ -42,7 +54,7 @@ void wait_for_a_death() {
 // The last rank dies while rank 0 takes long data from it, and keeps other data for it.
 void die_in_data() {
   constexpr int kBytes = 128 << 20;
-  meet();
+  meet_for_good();
   std::vector<char> data(kBytes, 1);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == size - 1) {

@@ -61,6 +61,11 @@ void do_step(std::string_view step) {
   } else if (step == "here") {
     std::printf("%d here\n", boot::identity().processes_here);
     std::fflush(stdout);
+  } else if (step == "place") {
+    const char* place = std::getenv("MPI_LOCALRANKID");
+    const char* of = std::getenv("MPI_LOCALNRANKS");
+    std::printf("place %s of %s\n", place != nullptr ? place : "?", of != nullptr ? of : "?");
+    std::fflush(stdout);
   } else if (step == "exchange") {
     exchange();
   } else if (step == "fence") {

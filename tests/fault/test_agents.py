@@ -117,18 +117,22 @@ class Trees(AgentsTest):
         hosts = ",".join(f"a{number}" for number in range(9))
         for degree in ("1", "2", "3", "32"):
             with self.subTest(degree):
-                result = run("-l", "--map-by", "node", *self.words(hosts, 18), PROBE, "init", "hello", "exchange", "finalize",
+                result = run("-l", "--map-by", "node", *self.words(hosts, 18), PROBE, "place", "init", "hello", "exchange", "finalize",
                              env={**os.environ, "HEADRACE_LAUNCH_DEGREE": degree})
                 self.assert_ended(result, 0)
+                # All see one memory, and so one host.
                 lines = sorted(re.findall(r"^\[(\d+)\] rank (\d+) of 18 app 0 nodes (\d+)", result.stdout, re.MULTILINE))
-                expected = sorted((str(rank), str(rank), "012345678" * 2) for rank in range(18))
-                self.assertEqual(lines, expected, result.stdout)
+                self.assertEqual(lines, sorted((str(rank), str(rank), "0" * 18) for rank in range(18)), result.stdout)
+                places = sorted(re.findall(r"^\[(\d+)\] place (.*)$", result.stdout, re.MULTILINE))
+                self.assertEqual(places, sorted((str(rank), f"{rank // 9} of 2") for rank in range(18)), result.stdout)
 
     def test_this_host_in_the_middle(self):
-        result = run(*self.words("b,localhost:2,c,d", 5), PROBE, "init", "hello", "exchange", "finalize",
+        result = run(*self.words("b,localhost:2,c,d", 5), PROBE, "place", "init", "hello", "exchange", "finalize",
                      env={**os.environ, "HEADRACE_LAUNCH_DEGREE": "2"})
         self.assert_ended(result, 0)
-        self.assertEqual(result.stdout.count("nodes 01123 "), 5, result.stdout)
+        self.assertEqual(result.stdout.count("nodes 00000 "), 5, result.stdout)
+        self.assertEqual(sorted(re.findall("place .*", result.stdout)),
+                         sorted(3 * ["place 0 of 1"] + ["place 0 of 2", "place 1 of 2"]), result.stdout)
 
     def test_a_message_names_the_host(self):
         for code, what in (("exit=9", "exited with code 9 before"), ("abort=9", "called MPI_Abort with code 9")):
