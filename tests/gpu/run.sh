@@ -77,7 +77,7 @@ for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   if [ "$name" = mpi_staged ]; then  # has parts instead of a whole; the failing ones are of the fake driver
-    ranks mpi_staged_crowd 4 120 "$program" crowd
+    ranks mpi_staged_random_exchange 4 120 "$program" random_exchange
     ranks mpi_staged_stalled 3 120 "$program" stalled
     ranks mpi_staged_own 2 120 "$program" own
     continue

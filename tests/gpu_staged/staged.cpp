@@ -1,6 +1,6 @@
 // Staged messages where it matters that there are many, that somebody does not cooperate, or that a copy fails.
 //
-//   staged crowd [--seed N | --seed random]   messages between all pairs at once, of random kinds, sizes and layouts
+//   staged random_exchange [--seed N | --seed random]   messages between all pairs, of random kinds, sizes, layouts
 //   staged stalled            a receiver that makes no progress does not hold up the others
 //   staged failing-sender     a copy of the sender fails: both sides hear of it, other messages go on
 //   staged failing-receiver   a copy of the receiver fails: it hears of it, other messages go on
@@ -27,9 +27,9 @@ using hr::test::Buffer;
 using hr::test::content;
 using hr::test::MemoryKind;
 
-// --- crowd ---
+// --- random exchange ---
 
-// A message of the crowd; both ends draw it from the same numbers.
+// A message; both ends draw it from the same numbers.
 struct Plan {
   int from, to, tag;
   MemoryKind send_kind, receive_kind;
