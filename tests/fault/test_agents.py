@@ -150,8 +150,7 @@ class Ends(AgentsTest):
                                        HEADRACE_LAUNCH_DEGREE=degree, HEADRACE_HOST_TIMEOUT=str(SILENCE))
                     self.addCleanup(child.kill)
                     inner = [int(child.stdout.readline()) for _ in range(3)]
-                    where = {pid: self.rank_of_agent(pid) for pid in inner}
-                    victim = next(pid for pid, rank in where.items() if rank == "1")
+                    victim = self.agent_of_rank("1", inner)
                     os.kill(victim, number)
                     begin = time.monotonic()
                     _, errors = child.communicate(timeout=30)
@@ -159,6 +158,15 @@ class Ends(AgentsTest):
                     self.assertIn(lost, errors)
                     self.assertIn(why, errors)
                     self.assertLess(time.monotonic() - begin, SILENCE + 10)
+
+    def agent_of_rank(self, rank, agents):
+        """A rank that is about to become another program has no environment for a moment."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            for agent in agents:
+                if self.rank_of_agent(agent) == rank:
+                    return agent
+        raise AssertionError(f"no agent in {agents} has rank {rank}")
 
     def rank_of_agent(self, agent):
         """The rank of its only child with one."""

@@ -431,11 +431,14 @@ class Ends(HostsTest):
         program = "n=0; while [ $n -lt 40 ]; do n=$((n + 1)); sleep 0.1; echo $n; done"
         child = self.start("-n", "2", "--hosts", f"{B},{C}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "1"})
         child.stdout.readline()
-        os.kill(self.mpiexec_pid(), signal.SIGTSTP)
+        def shells():
+            return [pid for pid in all_pids() if words_of(pid)[:3] == ["sh", "-c", program]]
         def state(pid):
             return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-        shells = [pid for pid in all_pids() if words_of(pid)[:3] == ["sh", "-c", program]]
-        wait_for(lambda: len(shells) == 2 and all(state(pid) == "T" for pid in shells), 10, "ranks are stopped")
+        wait_for(lambda: len(shells()) == 2, 10, "both ranks run")
+        ranks = shells()
+        os.kill(self.mpiexec_pid(), signal.SIGTSTP)
+        wait_for(lambda: all(state(pid) == "T" for pid in ranks), 10, "ranks are stopped")
         time.sleep(3)  # three times what a silent host would get
         os.kill(self.mpiexec_pid(), signal.SIGCONT)
         out, errors = child.communicate(timeout=40)
@@ -453,7 +456,7 @@ class Starts(HostsTest):
                                 f"cannot start ranks on host {B} (rank 1): ", "Connection refused")
 
     def test_what_is_missing_there(self):
-        local = hosts("exec", A, "mktemp", "-d").strip()  # each host has its own /tmp
+        local = hosts("exec", A, "mktemp", "-d", "-p", "/run").strip()  # each host has its own
         hosts("exec", A, "cp", "/bin/echo", f"{local}/echo")
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", f"{local}/echo", "ran")
         self.assert_one_message(done, 127, f'cannot execute "{local}/echo" on host {B}: No such file')
