@@ -15,9 +15,6 @@
 namespace hr::p2p {
 namespace {
 
-// Where what arrives by another transport than the one that sleeps does not end the sleep.
-constexpr double kSleepUnheard = 200e-6;
-
 std::unique_ptr<Engine> the_engine;
 
 }  // namespace
@@ -83,14 +80,7 @@ Status init() {
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
   the_engine->transports = transport::active();
-  for (transport::Transport* each : the_engine->transports) {
-    if (!each->can_sleep()) continue;
-    if (the_engine->sleeper == nullptr) {
-      the_engine->sleeper = each;
-    } else {
-      the_engine->sleep_limit = kSleepUnheard;
-    }
-  }
+  the_engine->sleeper.open(the_engine->transports);
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
@@ -109,6 +99,7 @@ Status finalize() {
     if (each->finalize != nullptr) each->finalize();
   }
   freed_exports::finalize();
+  the_engine->sleeper.close();
   const Status closed = transport::finalize();
   if (first.ok()) first = closed;
   release(the_engine->done);

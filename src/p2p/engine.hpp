@@ -13,6 +13,7 @@
 #include "p2p/matching.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/sleeper.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
 
@@ -63,8 +64,7 @@ struct Engine {
   std::vector<Peer*> busy;                            // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;     // by context
   std::span<transport::Transport* const> transports;  // those that progress
-  transport::Transport* sleeper = nullptr;            // the first transport that can sleep, if any
-  double sleep_limit = 1;                             // seconds; short where another one cannot end its sleep
+  Sleeper sleeper;
   Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request blocking_receive;

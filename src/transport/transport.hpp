@@ -229,6 +229,10 @@ class Transport {
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
   virtual void wake() noexcept {}  // whoever sleeps in this process, or is armed to
+  // A descriptor that becomes readable when something arrives after arm_arrivals() has returned true (false: something
+  // has arrived already); -1: there is none. So who sleeps elsewhere is told of it.
+  [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
+  [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
   // Everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;

@@ -118,10 +118,12 @@ class Ucx final : public Transport {
   [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
   void sleep(std::uint32_t armed, double at_most_seconds) override {
-    sleepers_.sleep(at_most_seconds);
+    sleepers_.sleep(armed, at_most_seconds);
     sleepers_.disarm(armed);
   }
   void wake() noexcept override { sleepers_.wake(); }
+  [[nodiscard]] int arrivals() const noexcept override { return worker_.descriptor(); }
+  [[nodiscard]] bool arm_arrivals() override;
 
   Status finalize() override;
 
@@ -533,11 +535,15 @@ bool Ucx::progress() {
 }
 
 std::optional<std::uint32_t> Ucx::arm() {
-  const std::uint32_t armed = sleepers_.arm();
-  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
-  if (idle && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
-  sleepers_.disarm(armed);
+  const auto bell = sleepers_.arm();
+  if (!bell || arm_arrivals()) return bell;
+  sleepers_.disarm(*bell);
   return std::nullopt;
+}
+
+bool Ucx::arm_arrivals() {
+  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
+  return idle && library_.worker_arm(worker_.get()) == UCS_OK;
 }
 
 // UCX's own fence waits where the network does not keep the order, and for the other side's progress.

@@ -147,14 +147,14 @@ class BesideThread : public ::testing::Test {
   void SetUp() override {
     before = engine()->transports;
     engine()->transports = only;
-    engine()->sleeper = &transport;
+    engine()->sleeper.open(only);
     make_peer(0).transport = make_peer(0).memory = &transport;
     peer_of(0).connected = true;
   }
   void TearDown() override {
     progress_thread::stop();
     engine()->transports = before;
-    engine()->sleeper = nullptr;
+    engine()->sleeper.close();
     peer_of(0).connected = false;
   }
   TestTransport transport;
