@@ -31,6 +31,7 @@
 #include "comm/communicator.hpp"
 #include "mem/mem.hpp"
 #include "rma/lock_word.hpp"
+#include "transport/transport.hpp"
 
 namespace hr::rma {
 
@@ -51,6 +52,7 @@ struct Member {
   Count displacement_unit = 1;  // bytes
   Control* control = nullptr;   // its words, where both reach them
   Path path = Path::kMessage;
+  transport::Transport* memory = nullptr;  // kRead: what reads and writes it
 
   // --- as an origin ---
   enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
@@ -61,16 +63,16 @@ struct Member {
   std::uint32_t unsent = 0;      // those of them whose buffers of the origin's are still in use
   std::uint32_t next_tag = 0;    // of their data
   // --- as a target ---
-  bool posted = false;            // in the group of MPI_Win_post
-  std::uint32_t accumulates = 0;  // of that process: under way here, not applied yet
+  bool posted = false;  // in the group of MPI_Win_post
+  // Accumulates of that process, which are applied in the order they came (serve.cpp): come so far, and applied.
+  std::uint32_t accumulates_come = 0;
+  std::uint32_t accumulates_done = 0;
   // --- messages that have come, and that no call has used up ---
   std::uint32_t posts = 0;
   std::uint32_t completes = 0;
 };
 
 enum class Epoch : std::uint8_t { kNone, kFence, kStart, kLock, kLockAll };
-
-struct OriginOperation;  // origin.hpp
 
 class Window final : public Object {
  public:
@@ -84,8 +86,6 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
-  [[nodiscard]] int rank_of_proc(int proc) const noexcept;
-
   Flavor flavor_ = Flavor::kCreate;
   Ref<comm::Communicator> comm_;  // the window's own
   Ref<comm::Group> group_;
@@ -117,6 +117,7 @@ class Window final : public Object {
   bool exposed_ = false;          // MPI_Win_post
   std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
+  std::uint32_t unanswered_ = 0;  // sum of the members'
   // The first failure of an operation that had no request: for the call that ends the epoch.
   Status failure_ = kOk;
   std::string why_;
