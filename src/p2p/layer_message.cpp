@@ -12,14 +12,14 @@
 namespace hr::p2p {
 namespace {
 
-struct Message {
+struct Waiting {
   transport::Header header;
   std::vector<std::byte> payload;
 };
 
 // What the transports had no room for, by process.
 struct State final : FileState {
-  std::map<int, std::deque<Message>> waiting;
+  std::map<int, std::deque<Waiting>> waiting;
   PolledWait polled;
 };
 
@@ -31,7 +31,7 @@ bool offer_waiting(void*) {
     auto& [proc, messages] = *each;
     Peer& peer = peer_of(proc);
     while (!peer.lost && !messages.empty()) {
-      const Message& next = messages.front();
+      const Waiting& next = messages.front();
       const Status status = peer.transport->send(proc, next.header, next.payload.data(), next.payload.size());
       if (status.is_again()) break;
       moved = true;
@@ -71,7 +71,7 @@ Status send_message(int proc, const transport::Header& header, const void* paylo
       return peer->lost ? lost_error(proc) : status;
     }
   }
-  Message& kept = state.waiting[proc].emplace_back(header);
+  Waiting& kept = state.waiting[proc].emplace_back(Waiting{header, {}});
   kept.payload.resize(bytes);
   if (bytes != 0) std::memcpy(kept.payload.data(), payload, bytes);
   state.polled.hold(true);

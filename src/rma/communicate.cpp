@@ -1,5 +1,6 @@
 // The calls of section 12.3: checks, and the way that the target takes.
 #include "base/abi.hpp"
+#include "p2p/p2p.hpp"
 #include "rma/describe.hpp"
 #include "rma/epoch.hpp"
 #include "rma/operation.hpp"

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "comm/agree.hpp"
 #include "rma/window.hpp"
 
 namespace hr::rma {

@@ -77,8 +77,9 @@ Status check_attached(const Window& window, std::uintptr_t begin, std::uintptr_t
 class Packed {
  public:
   Status take(const View& view) {
+    if (view.packed == 0) return kOk;
     data_ = view.data();
-    if (view.packed == 0 || view.plain_host()) return kOk;
+    if (view.plain_host()) return kOk;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(view.packed);
     data_ = scratch_.get();
     return layout::pack(view, 0, view.packed, scratch_.get());
@@ -94,10 +95,10 @@ class Packed {
 class Result {
  public:
   explicit Result(const View& view, std::size_t bytes) : view_(view), bytes_(bytes) {
-    if (view.plain_host()) return;
+    if (bytes == 0 || view.plain_host()) return;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
   }
-  [[nodiscard]] std::byte* data() noexcept { return scratch_ ? scratch_.get() : view_.data(); }
+  [[nodiscard]] std::byte* data() noexcept { return scratch_ ? scratch_.get() : bytes_ == 0 ? nullptr : view_.data(); }
   Status give() { return scratch_ ? layout::unpack(view_, 0, bytes_, scratch_.get()) : kOk; }
 
  private:
@@ -112,7 +113,7 @@ void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memmove(to, from, bytes);
 }
 
-Status copy(const View& from, const View& to) {
+Status move(const View& from, const View& to) {
   if (from.plain_host() && to.plain_host()) [[likely]] {
     copy_run(to.data(), from.data(), std::min(from.packed, to.packed));
     return kOk;
@@ -187,9 +188,9 @@ Status do_here(Window& window, Operation& operation) {
   }
   switch (operation.kind) {
     case OperationKind::kPut:
-      return copy(operation.origin, target);
+      return move(operation.origin, target);
     case OperationKind::kGet:
-      return copy(target, operation.result);
+      return move(target, operation.result);
     default:
       return update_here(operation, target, *member.control);
   }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/attributes.hpp"
+#include "base/count.hpp"
 #include "base/list.hpp"
 #include "base/object.hpp"
 #include "base/shared_file.hpp"

@@ -7,6 +7,8 @@
 // --memory: where windows of "create" and buffers of origins are (tests/gpu/device_memory.hpp), host without it.
 // Within an epoch puts, gets and updates have places of their own in the target, so that what comes out is certain;
 // updates of several origins meet in the same places.
+#include <algorithm>
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
