@@ -1,9 +1,11 @@
 // The calls of section 12.3: checks, and the way that the target takes.
 #include "base/abi.hpp"
+#include "base/short_copy.hpp"
 #include "p2p/p2p.hpp"
 #include "rma/describe.hpp"
 #include "rma/epoch.hpp"
 #include "rma/operation.hpp"
+#include "rma/quick.hpp"
 #include "rma/rma.hpp"
 
 namespace hr::rma {
@@ -82,13 +84,25 @@ Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
   }
   if (done.is_again()) return start_by_message(window, operation, request);
   HR_TRY(done);
+  window.stored_ = true;
   return nothing(request);
 }
 
 }  // namespace
 
-Status put(const void* origin, Count count, Datatype& type, const Target& target, Window& window,
-           p2p::Request** request) {
+namespace {
+
+// What a call with a request hands out when all is done.
+Status done(p2p::Request** request) {
+  if (request != nullptr) *request = p2p::request_of_a_send_that_is_done();
+  return kOk;
+}
+
+}  // namespace
+
+Status put_any(const void* origin, Count count, Datatype& type, const Target& target, Window& window,
+               p2p::Request** request) {
+  if (request != nullptr && quick::put(origin, count, type, target, window, true)) return done(request);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kPut};
@@ -97,7 +111,9 @@ Status put(const void* origin, Count count, Datatype& type, const Target& target
   return carry_out(window, operation, request);
 }
 
-Status get(void* origin, Count count, Datatype& type, const Target& target, Window& window, p2p::Request** request) {
+Status get_any(void* origin, Count count, Datatype& type, const Target& target, Window& window,
+               p2p::Request** request) {
+  if (request != nullptr && quick::get(origin, count, type, target, window, true)) return done(request);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kGet};
@@ -108,6 +124,12 @@ Status get(void* origin, Count count, Datatype& type, const Target& target, Wind
 
 Status accumulate(const void* origin, Count count, Datatype& type, const Target& target, Op& op, Window& window,
                   p2p::Request** request) {
+  if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
+      op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
+    const auto bytes = static_cast<std::size_t>(type.size());
+    std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
+    if (to != nullptr && quick::update(to, op.kind(), type, origin, nullptr)) return done(request);
+  }
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kAccumulate};
@@ -132,6 +154,11 @@ Status get_accumulate(const void* origin, Count count, Datatype& type, void* res
 
 Status fetch_and_op(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
                     Window& window) {
+  const bool reads = op.kind() == OpKind::kNoOp;
+  if (quick::is_number(type) && layout::surely_host(result) && (reads || layout::surely_host(origin))) [[likely]] {
+    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+    if (at != nullptr && quick::update(at, op.kind(), type, origin, result)) return kOk;
+  }
   if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op takes predefined datatypes");
   return get_accumulate(origin, 1, type, result, 1, type, {rank, displacement, 1, type}, op, window);
 }
@@ -139,6 +166,13 @@ Status fetch_and_op(const void* origin, void* result, Datatype& type, int rank, 
 Status compare_and_swap(const void* origin, const void* compare, void* result, Datatype& type, int rank,
                         Count displacement, Window& window) {
   using layout::BasicGroup;
+  if (quick::is_integer(type.basic()) && layout::surely_host(origin) && layout::surely_host(compare) &&
+      layout::surely_host(result)) [[likely]] {
+    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+    if (at != nullptr && (type.size() == 8 ? quick::swap<std::uint64_t>(at, origin, compare, result)
+                                           : quick::swap<std::uint32_t>(at, origin, compare, result)))
+      return kOk;
+  }
   HR_TRY(check_access(window, rank, false));
   const auto group = type.row_ == nullptr ? BasicGroup::kNoGroup : type.row_->group;
   if (group != BasicGroup::kCInteger && group != BasicGroup::kFortranInteger && group != BasicGroup::kLogical &&

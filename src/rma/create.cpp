@@ -51,6 +51,7 @@ Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, R
   HR_TRY(comm::create(comm, *comm.local_, &made->comm_));
   made->group_ = made->comm_->local_;
   made->errhandler_ = Ref<comm::Errhandler>::share(comm::predefined_errhandler(abi::kErrorsAreFatal));
+  made->size_ = made->comm_->size();
   made->members_.resize(static_cast<std::size_t>(made->size()));
   made->own().path = Path::kOwn;
   set_info(*made, hints);
@@ -94,6 +95,10 @@ Status finish(Window& window, std::uint64_t failed) {
 }
 
 void set_values(Window& window, void* base) {
+  const bool plain = window.flavor_ != Flavor::kDynamic && window.where_.is_host() && !window.where_.managed;
+  for (Member& member : window.members_) {
+    if (member.path == Path::kMapped || (member.path == Path::kOwn && plain)) member.words = member.base;
+  }
   window.values_.base = base;
   window.values_.size = window.own().bytes;
   window.values_.displacement_unit = static_cast<int>(window.own().displacement_unit);

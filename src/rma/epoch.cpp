@@ -6,6 +6,7 @@
 #include "base/abi.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
+#include "rma/quick.hpp"
 #include "rma/state.hpp"
 
 namespace hr::rma {
@@ -97,7 +98,7 @@ Status take_failure(Window& window) {
 }
 
 Status finish_operations(Window& window, int rank, bool local) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  quick::settle_stores(window);
   const Member& member = window.member(rank);
   if (over(member, local)) [[likely]]
     return take_failure(window);
@@ -110,7 +111,7 @@ Status finish_operations(Window& window, int rank, bool local) {
 }
 
 Status finish_operations(Window& window, bool local) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  quick::settle_stores(window);
   Status first = kOk;
   for (int rank = 0; rank < window.size() && window.unanswered_ != 0; ++rank) {
     if (over(window.member(rank), local)) continue;

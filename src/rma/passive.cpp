@@ -140,7 +140,7 @@ Status unlock_all(Window& window) {
   return first;
 }
 
-Status flush(Window& window, int rank, bool local) {
+Status flush_any(Window& window, int rank, bool local) {
   HR_TRY(check_rank(window, rank));
   HR_TRY(check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush"));
   if (window.epoch_ == Epoch::kLock && window.member(rank).lock == Lock::kNone)

@@ -18,6 +18,7 @@
 #include "layout/op.hpp"
 #include "layout/view.hpp"
 #include "p2p/request.hpp"
+#include "rma/quick.hpp"
 #include "rma/window.hpp"
 
 namespace hr::rma {
@@ -45,16 +46,18 @@ Ref<comm::Info> get_info(const Window& window);
 [[nodiscard]] bool needs_progress(Window& window) noexcept;
 
 // --- section 12.3. `request` null: the plain form; otherwise *request gets one reference, the caller's ---
-struct Target {
-  int rank;
-  Count displacement;
-  Count count;
-  layout::Datatype& type;
-};
-Status put(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
-           p2p::Request** request = nullptr);
-Status get(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
-           p2p::Request** request = nullptr);
+Status put_any(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
+               p2p::Request** request);
+Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
+               p2p::Request** request);
+inline Status put(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  return quick::put(origin, count, type, target, window, false) ? kOk
+                                                                : put_any(origin, count, type, target, window, nullptr);
+}
+inline Status get(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  return quick::get(origin, count, type, target, window, false) ? kOk
+                                                                : get_any(origin, count, type, target, window, nullptr);
+}
 Status accumulate(const void* origin, Count count, layout::Datatype& type, const Target& target, layout::Op& op,
                   Window& window, p2p::Request** request = nullptr);
 Status get_accumulate(const void* origin, Count count, layout::Datatype& type, void* result, Count result_count,
@@ -77,7 +80,10 @@ Status unlock(Window& window, int rank);
 Status lock_all(Window& window, int assertion);
 Status unlock_all(Window& window);
 // `local`: the origin's buffers may be used again; else the target's memory has changed, too.
-Status flush(Window& window, int rank, bool local);
+Status flush_any(Window& window, int rank, bool local);
+inline Status flush(Window& window, int rank, bool local) {
+  return quick::flush(window, rank) ? kOk : flush_any(window, rank, local);
+}
 Status flush_all(Window& window, bool local);
 Status sync(Window& window);
 

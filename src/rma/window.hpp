@@ -30,6 +30,7 @@
 #include "base/object.hpp"
 #include "base/shared_file.hpp"
 #include "comm/communicator.hpp"
+#include "layout/datatype.hpp"
 #include "mem/mem.hpp"
 #include "rma/lock_word.hpp"
 #include "transport/transport.hpp"
@@ -55,6 +56,8 @@ struct Member {
   Path path = Path::kMessage;
   transport::Transport* memory = nullptr;  // kRead: what reads and writes it
 
+  std::byte* words = nullptr;  // `base` of host memory that is reached at any time: quick.hpp
+
   // --- as an origin ---
   enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
   Lock lock = Lock::kNone;       // held by this process, or taken as held (MPI_MODE_NOCHECK)
@@ -73,6 +76,14 @@ struct Member {
   std::uint32_t completes = 0;
 };
 
+// Where the elements of a communication call lie.
+struct Target {
+  int rank;
+  Count displacement;
+  Count count;
+  layout::Datatype& type;
+};
+
 enum class Epoch : std::uint8_t { kNone, kFence, kStart, kLock, kLockAll };
 
 class Window final : public Object {
@@ -81,7 +92,7 @@ class Window final : public Object {
   Window() noexcept : Object(kKind) {}
   ~Window();
 
-  [[nodiscard]] int size() const noexcept { return comm_->size(); }
+  [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] int rank() const noexcept { return comm_->rank(); }
   [[nodiscard]] int proc(int rank) const noexcept { return comm_->peer_proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
@@ -112,6 +123,8 @@ class Window final : public Object {
   bool no_locks_ = false;
 
   // --- epochs ---
+  int size_ = 0;
+  bool stored_ = false;           // by this process into memory of others since the last fence of memory
   Epoch epoch_ = Epoch::kNone;    // of access
   bool fence_used_ = false;       // operations have been started since the last fence
   int locks_ = 0;                 // members with a lock

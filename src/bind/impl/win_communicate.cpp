@@ -16,8 +16,8 @@ Status put(const void* origin_addr, Count origin_count, Datatype& origin_datatyp
 
 Status rput(const void* origin_addr, Count origin_count, Datatype& origin_datatype, int target_rank, Count target_disp,
             Count target_count, Datatype& target_datatype, Window& win, p2p::Request*& request) {
-  return rma::put(origin_addr, origin_count, origin_datatype, {target_rank, target_disp, target_count, target_datatype},
-                  win, &request);
+  return rma::put_any(origin_addr, origin_count, origin_datatype,
+                      {target_rank, target_disp, target_count, target_datatype}, win, &request);
 }
 
 Status get(void* origin_addr, Count origin_count, Datatype& origin_datatype, int target_rank, Count target_disp,
@@ -28,8 +28,8 @@ Status get(void* origin_addr, Count origin_count, Datatype& origin_datatype, int
 
 Status rget(void* origin_addr, Count origin_count, Datatype& origin_datatype, int target_rank, Count target_disp,
             Count target_count, Datatype& target_datatype, Window& win, p2p::Request*& request) {
-  return rma::get(origin_addr, origin_count, origin_datatype, {target_rank, target_disp, target_count, target_datatype},
-                  win, &request);
+  return rma::get_any(origin_addr, origin_count, origin_datatype,
+                      {target_rank, target_disp, target_count, target_datatype}, win, &request);
 }
 
 Status accumulate(const void* origin_addr, Count origin_count, Datatype& origin_datatype, int target_rank,
