@@ -223,19 +223,17 @@ Status free(Window& window) {
 }
 
 Status shared_query(Window& window, int rank, Count* size, Count* unit, void** base) {
-  if (window.flavor_ == Flavor::kDynamic || window.flavor_ == Flavor::kCreate)
-    return fail(Errc::kRmaFlavor,
-                "MPI_Win_shared_query is for windows of MPI_Win_allocate_shared and MPI_Win_allocate");
+  if (window.flavor_ == Flavor::kDynamic)
+    return fail(Errc::kRmaFlavor, "MPI_Win_shared_query is not for windows of MPI_Win_create_dynamic");
   if (rank == abi::kProcNull) {
     rank = 0;
-    while (rank < window.size() - 1 && (window.member(rank).bytes == 0 || window.member(rank).base == nullptr)) ++rank;
+    while (rank < window.size() - 1 && window.member(rank).bytes == 0) ++rank;
   }
   HR_TRY(check_rank(window, rank));
   const Member& member = window.member(rank);
-  const bool reached = member.base != nullptr;
-  *size = reached ? member.bytes : 0;
+  *size = member.words != nullptr ? member.bytes : 0;
   *unit = member.displacement_unit;
-  *base = member.base;
+  *base = member.words;
   return kOk;
 }
 

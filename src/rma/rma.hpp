@@ -38,7 +38,7 @@ Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Win
 Status free(Window& window);
 Status attach(Window& window, void* base, Count size);
 Status detach(Window& window, const void* base);
-// MPI_PROC_NULL: the first process that has memory.
+// MPI_PROC_NULL: the first process that has memory. Memory that this process does not load from has size 0.
 Status shared_query(Window& window, int rank, Count* size, Count* unit, void** base);
 void set_info(Window& window, const comm::Info* hints);
 Ref<comm::Info> get_info(const Window& window);

@@ -1,5 +1,6 @@
 // Windows and their epochs (MPI 5.0 sections 12.2 and 12.5). Communication: win_communicate.cpp.
 #include <cstring>
+#include <string_view>
 
 #include "base/abi.hpp"
 #include "base/knobs.hpp"
@@ -77,10 +78,11 @@ Status win_set_info(rma::Window& win, comm::Info* info) {
   return kOk;
 }
 
-Status win_get_name(rma::Window& win, char* win_name, int& resultlen) {
-  std::memcpy(win_name, win.name_.data(), win.name_.size());
-  win_name[win.name_.size()] = '\0';
-  resultlen = static_cast<int>(win.name_.size());
+Status win_get_name(rma::Window* win, char* win_name, int& resultlen) {
+  const std::string_view name = win == nullptr ? std::string_view("MPI_WIN_NULL") : win->name_;
+  std::memcpy(win_name, name.data(), name.size());
+  win_name[name.size()] = '\0';
+  resultlen = static_cast<int>(name.size());
   return kOk;
 }
 

@@ -131,7 +131,7 @@ void kinds(const check::Environment& mpi) {
   MPI_Aint size = 0;
   int unit = 0;
   void* base = nullptr;
-  WRONG(MPI_Win_shared_query(win, 0, &size, &unit, &base), MPI_ERR_RMA_FLAVOR, "MPI_Win_allocate_shared");
+  WRONG(MPI_Win_shared_query(win, 0, &size, &unit, &base), MPI_ERR_RMA_FLAVOR, "MPI_Win_create_dynamic");
   // What the target finds out, the call that completes the operation tells.
   MPI_Aint at = 0;
   CHECK_OK(MPI_Get_address(memory, &at));
