@@ -19,6 +19,7 @@
 #include "mpi.h"
 #include "p2p/p2p.hpp"
 #include "p2p/request.hpp"
+#include "rma/window.hpp"
 
 namespace hr::bind {
 
@@ -81,6 +82,12 @@ struct HandleOf<comm::Session> {
   using Type = MPI_Session;
   static constexpr std::uintptr_t kNull = abi::kSessionNull;
   static comm::Session* predefined(std::uintptr_t) noexcept { return nullptr; }
+};
+template <>
+struct HandleOf<rma::Window> {
+  using Type = MPI_Win;
+  static constexpr std::uintptr_t kNull = abi::kWinNull;
+  static rma::Window* predefined(std::uintptr_t) noexcept { return nullptr; }
 };
 template <>
 struct HandleOf<p2p::Request> {

@@ -27,13 +27,18 @@ Object* nobodys() {
 comm::Errhandler* handler_of(Object& where) {
   if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
   if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
+  if (where.is(ObjectKind::kWindow)) return static_cast<rma::Window&>(where).errhandler_.get();
   return nullptr;
 }
 
 // " (MPI_COMM_WORLD)"
 std::string place(const Object* where) {
-  if (where == nullptr || !where->is(ObjectKind::kCommunicator)) return {};
-  const std::string& name = static_cast<const comm::Communicator*>(where)->name_;
+  std::string name;
+  if (where != nullptr && where->is(ObjectKind::kCommunicator)) {
+    name = static_cast<const comm::Communicator*>(where)->name_;
+  } else if (where != nullptr && where->is(ObjectKind::kWindow)) {
+    name = static_cast<const rma::Window*>(where)->name_;
+  }
   return name.empty() ? std::string() : " (" + name + ")";
 }
 
@@ -80,6 +85,7 @@ constexpr HandleType kHandleTypes[] = {
     {ObjectKind::kInfo, abi::kInfoNull, "MPI_INFO_NULL", "MPI_Info", Errc::kInfo},
     {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", "MPI_Errhandler", Errc::kErrhandler},
     {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", "MPI_Session", Errc::kSession},
+    {ObjectKind::kWindow, abi::kWinNull, "MPI_WIN_NULL", "MPI_Win", Errc::kWin},
 };
 
 const HandleType& type_of(ObjectKind kind) {

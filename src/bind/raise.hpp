@@ -22,7 +22,7 @@ struct Call {
   Fallback fallback = Fallback::kSelf;
 };
 
-// Raises `status` with its recorded detail. `where`: a Communicator or a Session, or nullptr.
+// Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, or nullptr.
 [[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
 
 // For bodies that find the communicator themselves (waits on requests): the failing status that they are about to

@@ -22,6 +22,7 @@
 #include "p2p/buffered.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress_thread.hpp"
+#include "rma/rma.hpp"
 
 namespace hr::bind {
 namespace {
@@ -94,6 +95,7 @@ Status add_use() {
   if (state.uses == 0) {
     coll::init();
     HR_TRY(comm::init());
+    rma::init();
     fill_tables();
     ready = !state.checked;
   }
@@ -105,6 +107,7 @@ void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
   clear_tables();
+  rma::finalize();
   comm::finalize();
   coll::finalize();
 }

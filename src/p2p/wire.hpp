@@ -43,6 +43,7 @@ enum class Kind : std::uint8_t {
   kCancelled,     // none had; the message is gone. Otherwise there is no answer, and the message goes on
   kNetworkPiece,  // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
   kNotCancelled,  // one had: the answer to a kCancel with way 1
+  kWindow,        // of rma/: layer_message.hpp
 };
 
 struct EagerSyncHead {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SOURCES = ("latency", "bandwidth", "bibw", "message_rate", "collective", "overlap", "matching", "datatypes", "threads",
-           "startup")
+           "startup", "one_sided")
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan",
                "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
@@ -40,6 +40,7 @@ BENCHMARKS = {b.name: b for b in (
     Benchmark("matching", "matching"),
     Benchmark("datatypes", "datatypes", "1K,16K,256K,4M", pairs=False),
     Benchmark("threads", "threads", "8,4K"),
+    Benchmark("one_sided", "one_sided", "8,512,4K,64K,1M"),
     Benchmark("startup", "startup", pairs=False, times_job=True),
 )}
 

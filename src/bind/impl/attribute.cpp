@@ -115,6 +115,22 @@ int* predefined_value(int keyval, bool* known) {
   }
 }
 
+// Those of a window (section 12.2.6) but its base; nullptr: not one of them.
+void* predefined_value(rma::Window& win, int keyval) {
+  switch (keyval) {
+    case MPI_WIN_SIZE:
+      return &win.values_.size;
+    case MPI_WIN_DISP_UNIT:
+      return &win.values_.displacement_unit;
+    case MPI_WIN_CREATE_FLAVOR:
+      return &win.values_.flavor;
+    case MPI_WIN_MODEL:
+      return &win.values_.model;
+    default:
+      return nullptr;
+  }
+}
+
 AttributeSet& of(layout::Datatype& datatype) {
   if (datatype.attributes_ == nullptr) datatype.attributes_ = std::make_unique<AttributeSet>();
   return *datatype.attributes_;
@@ -172,6 +188,36 @@ Status type_get_attr(layout::Datatype& datatype, int type_keyval, void* attribut
 
 Status type_delete_attr(layout::Datatype& datatype, int type_keyval) {
   return erase(datatype.attributes_.get(), KeyvalKind::kDatatype, datatype.handle(), type_keyval);
+}
+
+// --- windows ---
+
+Status win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn, MPI_Win_delete_attr_function* win_delete_attr_fn,
+                         int& win_keyval, void* extra_state) {
+  win_keyval = create_keyval(KeyvalKind::kWindow, copier(win_copy_attr_fn, extra_state),
+                             deleter(win_delete_attr_fn, extra_state));
+  return kOk;
+}
+
+Status win_free_keyval(int& win_keyval) { return free_number(KeyvalKind::kWindow, win_keyval); }
+
+Status win_set_attr(rma::Window& win, int win_keyval, void* attribute_val) {
+  return set(win.attributes_, KeyvalKind::kWindow, win.handle(), win_keyval, attribute_val);
+}
+
+Status win_get_attr(rma::Window& win, int win_keyval, void* attribute_val, int& flag) {
+  // Of the base the value itself is the address.
+  void* const value = win_keyval == MPI_WIN_BASE ? win.values_.base : predefined_value(win, win_keyval);
+  if (value != nullptr || win_keyval == MPI_WIN_BASE) {
+    flag = 1;
+    *static_cast<void**>(attribute_val) = value;
+    return kOk;
+  }
+  return get(&win.attributes_, KeyvalKind::kWindow, win_keyval, attribute_val, flag);
+}
+
+Status win_delete_attr(rma::Window& win, int win_keyval) {
+  return erase(&win.attributes_, KeyvalKind::kWindow, win.handle(), win_keyval);
 }
 
 // --- deprecated ---

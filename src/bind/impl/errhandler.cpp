@@ -36,8 +36,6 @@ Status check_file(MPI_File file) {
   return file == MPI_FILE_NULL ? kOk : fail(Errc::kFile, "the file handle is not valid");
 }
 
-Status no_window() { return fail(Errc::kWin, "the window handle is not valid"); }
-
 }  // namespace
 
 Status comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, Ref<Errhandler>& errhandler) {
@@ -101,10 +99,19 @@ Status win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, Ref
   return create(ErrhandlerTarget::kWindow, win_errhandler_fn, errhandler);
 }
 
-// There are no windows in this version, so that no handle of one is valid.
-Status win_set_errhandler(MPI_Win, Errhandler&) { return no_window(); }
-Status win_get_errhandler(MPI_Win, Ref<Errhandler>&) { return no_window(); }
-Status win_call_errhandler(MPI_Win, int) { return no_window(); }
+Status win_set_errhandler(rma::Window& win, Errhandler& errhandler) {
+  return set(win.errhandler_, ErrhandlerTarget::kWindow, errhandler);
+}
+
+Status win_get_errhandler(rma::Window& win, Ref<Errhandler>& errhandler) {
+  errhandler = win.errhandler_;
+  return kOk;
+}
+
+Status win_call_errhandler(rma::Window& win, int errorcode) {
+  static_cast<void>(call_errhandler(win, errorcode));
+  return kOk;
+}
 
 Status errhandler_free(Errhandler& errhandler) {
   // MPI_Comm_get_errhandler hands out the predefined ones, and what it hands out may be freed.

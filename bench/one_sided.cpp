@@ -1,0 +1,199 @@
+// one_sided: what an origin pays for put, get and atomic updates of another rank's memory, the target's part taken or
+// not. The lower rank of each pair is the origin; the upper one waits in a barrier.
+//
+//   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
+//   put stream, get stream                                 a window of operations and one flush, a operation of it
+//   lock put unlock                                        a whole epoch of one put
+//   fence                                                  a fence of all ranks with nothing to do
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/measure.hpp"
+#include "common/program.hpp"
+
+namespace {
+
+using bench::Options;
+using bench::World;
+
+struct Window {
+  MPI_Win win = MPI_WIN_NULL;
+  char* base = nullptr;
+};
+
+Window make(const std::string& kind, std::size_t bytes, std::vector<char>& memory) {
+  Window window;
+  const auto size = static_cast<MPI_Aint>(bytes);
+  if (kind == "create") {
+    memory.resize(bytes);
+    window.base = memory.data();
+    MPI_Win_create(window.base, size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.win);
+  } else {
+    MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.base, &window.win);
+  }
+  return window;
+}
+
+struct Case {
+  const char* name;
+  bool sized;  // measured at every size, else at 8 bytes
+  bool epoch;  // makes its epochs itself
+  std::function<void(const World&, const Window&, char* buffer, int bytes, int window)> once;
+};
+
+const Case kCases[] = {
+    {"put", true, false,
+     [](const World& world, const Window& w, char* buffer, int bytes, int) {
+       MPI_Put(buffer, bytes, MPI_BYTE, world.peer(), 0, bytes, MPI_BYTE, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"get", true, false,
+     [](const World& world, const Window& w, char* buffer, int bytes, int) {
+       MPI_Get(buffer, bytes, MPI_BYTE, world.peer(), 0, bytes, MPI_BYTE, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"put stream", true, false,
+     [](const World& world, const Window& w, char* buffer, int bytes, int window) {
+       for (int i = 0; i < window; ++i) MPI_Put(buffer, bytes, MPI_BYTE, world.peer(), 0, bytes, MPI_BYTE, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"get stream", true, false,
+     [](const World& world, const Window& w, char* buffer, int bytes, int window) {
+       for (int i = 0; i < window; ++i) MPI_Get(buffer, bytes, MPI_BYTE, world.peer(), 0, bytes, MPI_BYTE, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"fetch_and_op", false, false,
+     [](const World& world, const Window& w, char* buffer, int, int) {
+       MPI_Fetch_and_op(buffer, buffer + 8, MPI_INT64_T, world.peer(), 0, MPI_SUM, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"compare_and_swap", false, false,
+     [](const World& world, const Window& w, char* buffer, int, int) {
+       MPI_Compare_and_swap(buffer, buffer + 8, buffer + 16, MPI_INT64_T, world.peer(), 0, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"accumulate", true, false,
+     [](const World& world, const Window& w, char* buffer, int bytes, int) {
+       MPI_Accumulate(buffer, bytes / 8, MPI_DOUBLE, world.peer(), 0, bytes / 8, MPI_DOUBLE, MPI_SUM, w.win);
+       MPI_Win_flush(world.peer(), w.win);
+     }},
+    {"lock put unlock", false, true,
+     [](const World& world, const Window& w, char* buffer, int bytes, int) {
+       MPI_Win_lock(MPI_LOCK_SHARED, world.peer(), 0, w.win);
+       MPI_Put(buffer, bytes, MPI_BYTE, world.peer(), 0, bytes, MPI_BYTE, w.win);
+       MPI_Win_unlock(world.peer(), w.win);
+     }},
+};
+
+bool is_stream(const Case& each) { return std::strstr(each.name, "stream") != nullptr; }
+
+// The origins work, the others wait.
+bench::Repeat by_origins(const World& world, const Window& w, const Case& each, char* buffer, int bytes, int window) {
+  return [&world, &w, &each, buffer, bytes, window](int iterations) {
+    const double start = MPI_Wtime();
+    double end = start;
+    if (world.lower()) {
+      if (!each.epoch) MPI_Win_lock(MPI_LOCK_SHARED, world.peer(), 0, w.win);
+      const double begun = MPI_Wtime();
+      for (int i = 0; i < iterations; ++i) each.once(world, w, buffer, bytes, window);
+      end = MPI_Wtime() - begun + start;
+      if (!each.epoch) MPI_Win_unlock(world.peer(), w.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return world.lower() ? end - start : MPI_Wtime() - start;
+  };
+}
+
+// What was put is there, and comes back.
+bool verify(const World& world, const Window& w, std::size_t bytes) {
+  std::vector<char> out(bytes);
+  std::vector<char> back(bytes, 1);
+  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<char>(i * 7 + 3);
+  bool good = true;
+  const int count = static_cast<int>(bytes);
+  MPI_Win_fence(0, w.win);
+  if (world.lower()) MPI_Put(out.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
+  MPI_Win_fence(0, w.win);
+  if (world.lower()) MPI_Get(back.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
+  if (!world.lower()) good = std::memcmp(w.base, out.data(), bytes) == 0;
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win);
+  return good && (!world.lower() || back == out);
+}
+
+void add(const World& world, bench::Report& report, const std::string& label, std::size_t bytes,
+         const bench::Plan& plan, std::vector<double> samples, double factor, bool table) {
+  for (double& sample : samples) sample *= factor;
+  samples = bench::combine(world, std::move(samples), world.pairs(), bench::Combine::kMean);
+  if (world.rank == 0)
+    bench::add_row(report, {label, bytes, plan.iterations, bench::summarise(samples, true), {}}, table);
+}
+
+int run_all(const bench::Program& program, const World& world, const Options& options, const std::string& kind,
+            const std::vector<std::string>& only) {
+  bench::Report report = bench::make_report(program, world, options);
+  report.unit = "us";
+  report.window = options.window;
+  report.settings = {{"window", kind}};
+  const bool table = bench::prints_table(world, options);
+  if (table) bench::print_heading(report);
+  std::size_t most = 64;
+  for (const std::size_t size : options.sizes) most = std::max(most, size);
+  std::vector<char> memory;
+  std::vector<char> buffer(most, 0);
+  Window w = make(kind, most, memory);
+  std::memset(w.base, 0, most);
+  if (options.validate && !verify(world, w, most)) {
+    std::fprintf(stderr, "one_sided: rank %d: the data is wrong\n", world.rank);
+    MPI_Abort(world.comm, 4);
+  }
+  const auto wanted = [&](const char* name) {
+    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  };
+  for (const Case& each : kCases) {
+    if (!wanted(each.name)) continue;
+    for (const std::size_t bytes : each.sized ? options.sizes : std::vector<std::size_t>{8}) {
+      if (std::strcmp(each.name, "accumulate") == 0 && bytes % 8 != 0) continue;
+      const int window = is_stream(each) ? options.window : 1;
+      const bench::Repeat repeat = by_origins(world, w, each, buffer.data(), static_cast<int>(bytes), window);
+      const bench::Plan plan = bench::agree_on_plan(world, options, repeat);
+      add(world, report, each.name, bytes, plan, bench::measure(world, plan, repeat), 1e6 / plan.iterations / window,
+          table);
+    }
+  }
+  if (wanted("fence")) {
+    const bench::Repeat repeat = bench::whole_time([&](int iterations) {
+      for (int i = 0; i < iterations; ++i) MPI_Win_fence(0, w.win);
+    });
+    const bench::Plan plan = bench::agree_on_plan(world, options, repeat);
+    add(world, report, "fence", 0, plan, bench::measure(world, plan, repeat), 1e6 / plan.iterations, table);
+  }
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win);
+  MPI_Win_free(&w.win);
+  return bench::finish(program, world, options, report);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::string kind = "allocate";
+  std::vector<std::string> only;
+  bench::OptionTable table = bench::common_options(options);
+  table.add("--kind", "KIND", "window of MPI_Win_allocate or MPI_Win_create: allocate (the default) or create",
+            [&](const std::string& v) {
+              kind = v;
+              return v == "allocate" || v == "create";
+            });
+  table.add("--only", "A,B,...", "these alone: put, get, put stream, fetch_and_op, fence, ...",
+            [&](const std::string& v) {
+              only = bench::split(v);
+              return !only.empty();
+            });
+  const bench::Program program{"one_sided", "Put, get and atomic updates of another rank's memory.", "2", true};
+  return bench::run_program(argc, argv, program, table, options,
+                            [&](const World& world) { return run_all(program, world, options, kind, only); });
+}

@@ -1,0 +1,175 @@
+// Active target: fence (MPI 5.0 section 12.5.1), and start, complete, post, wait, test (section 12.5.2).
+#include <utility>
+#include <vector>
+
+#include "base/abi.hpp"
+#include "coll/coll.hpp"
+#include "comm/group.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/progress.hpp"
+#include "rma/epoch.hpp"
+#include "rma/rma.hpp"
+#include "rma/state.hpp"
+#include "rma/wire.hpp"
+
+namespace hr::rma {
+
+namespace {
+
+constexpr int kFenceAssertions = abi::kModeNostore | abi::kModeNoput | abi::kModeNoprecede | abi::kModeNosucceed;
+constexpr int kPostAssertions = abi::kModeNocheck | abi::kModeNostore | abi::kModeNoput;
+
+Status check_assertion(int assertion, int allowed, const char* function) {
+  if ((assertion & ~allowed) == 0) return kOk;
+  return fail(Errc::kAssert, "%s got the assertion %d, of which it does not know %d", function, assertion,
+              assertion & ~allowed);
+}
+
+// The window's ranks of a group.
+Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>* ranks) {
+  std::vector<int> all(static_cast<std::size_t>(group.size()));
+  for (int i = 0; i < group.size(); ++i) all[static_cast<std::size_t>(i)] = i;
+  ranks->resize(all.size());
+  if (all.empty()) return kOk;
+  HR_TRY(comm::translate(group, all, *window.group_, ranks->data()));
+  for (std::size_t i = 0; i < ranks->size(); ++i) {
+    if ((*ranks)[i] == abi::kUndefined)
+      return fail(Errc::kGroup, "process %zu of the group is not in the window's group", i);
+  }
+  return kOk;
+}
+
+// Tells a member that something has begun or ended.
+Status tell(Window& window, int rank, wire::Action action) {
+  if (rank != window.rank()) return p2p::send_message(window.proc(rank), wire::header(action, window));
+  Member& own = window.own();
+  ++(action == wire::Action::kPost ? own.posts : own.completes);
+  return kOk;
+}
+
+// Until each of these members has told it.
+Status await(Window& window, const std::vector<int>& ranks, std::uint32_t Member::* told) {
+  for (const int rank : ranks) {
+    const Member& member = window.member(rank);
+    const int proc = window.proc(rank);
+    const auto hopeless = [proc] { return p2p::is_lost(proc) ? p2p::lost_error(proc) : kOk; };
+    HR_TRY(p2p::wait_until([&] { return member.*told != 0; }, hopeless));
+  }
+  return kOk;
+}
+
+void close_start(Window& window) {
+  for (const int rank : window.start_ranks_) window.member(rank).started = false;
+  window.start_ranks_.clear();
+  window.epoch_ = Epoch::kNone;
+}
+
+void close_post(Window& window) {
+  for (const int rank : window.post_ranks_) --window.member(rank).completes;
+  window.post_ranks_.clear();
+  window.exposed_ = false;
+}
+
+Status check_exposed(const Window& window, const char* function) {
+  if (window.exposed_) return kOk;
+  return fail(Errc::kRmaSync, "%s without an open epoch of exposure: call MPI_Win_post first", function);
+}
+
+}  // namespace
+
+Status fence(Window& window, int assertion) {
+  HR_TRY(check_assertion(assertion, kFenceAssertions, "MPI_Win_fence"));
+  if (window.epoch_ != Epoch::kNone && window.epoch_ != Epoch::kFence) HR_TRY(check_no_access(window, "MPI_Win_fence"));
+  if (window.exposed_)
+    return fail(Errc::kRmaSync, "MPI_Win_fence was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
+  const Status done = finish_operations(window, false);
+  // Who has nothing before and nothing behind it waits for nobody.
+  const int apart = abi::kModeNoprecede | abi::kModeNosucceed;
+  Status met = kOk;
+  if ((assertion & apart) != apart) {
+    coll::Call call;
+    met = coll::barrier(call, *window.comm_);
+    if (met.ok()) met = coll::run(call);
+  }
+  window.fence_used_ = false;
+  window.epoch_ = (assertion & abi::kModeNosucceed) != 0 ? Epoch::kNone : Epoch::kFence;
+  return done.ok() ? met : done;
+}
+
+// MPI_MODE_NOCHECK says that the posts have been made: they are awaited all the same, since it takes no longer.
+Status start(Window& window, const comm::Group& group, int assertion) {
+  HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
+  HR_TRY(check_no_access(window, "MPI_Win_start"));
+  std::vector<int> ranks;
+  HR_TRY(ranks_of(window, group, &ranks));
+  HR_TRY(await(window, ranks, &Member::posts));
+  window.start_ranks_ = std::move(ranks);
+  for (const int rank : window.start_ranks_) {
+    Member& member = window.member(rank);
+    member.started = true;
+    --member.posts;
+  }
+  window.epoch_ = Epoch::kStart;
+  return kOk;
+}
+
+Status complete(Window& window) {
+  if (window.epoch_ != Epoch::kStart)
+    return fail(Errc::kRmaSync, "MPI_Win_complete without an open epoch of MPI_Win_start");
+  Status first = finish_operations(window, false);
+  for (const int rank : window.start_ranks_) {
+    const Status told = tell(window, rank, wire::Action::kComplete);
+    if (first.ok()) first = told;
+  }
+  close_start(window);
+  return first;
+}
+
+Status post(Window& window, const comm::Group& group, int assertion) {
+  HR_TRY(check_assertion(assertion, kPostAssertions, "MPI_Win_post"));
+  if (window.exposed_)
+    return fail(Errc::kRmaSync, "MPI_Win_post was called twice: call MPI_Win_wait (or MPI_Win_test) in between");
+  if (window.epoch_ == Epoch::kFence) HR_TRY(check_no_access(window, "MPI_Win_post"));
+  std::vector<int> ranks;
+  HR_TRY(ranks_of(window, group, &ranks));
+  if (window.epoch_ == Epoch::kFence) window.epoch_ = Epoch::kNone;
+  window.exposed_ = true;
+  window.post_ranks_ = std::move(ranks);
+  for (const int rank : window.post_ranks_) HR_TRY(tell(window, rank, wire::Action::kPost));
+  return kOk;
+}
+
+Status wait(Window& window) {
+  HR_TRY(check_exposed(window, "MPI_Win_wait"));
+  const Status waited = await(window, window.post_ranks_, &Member::completes);
+  if (!waited.ok()) {
+    window.exposed_ = false;
+    window.post_ranks_.clear();
+    return waited;
+  }
+  close_post(window);
+  return kOk;
+}
+
+Status test(Window& window, bool* done) {
+  HR_TRY(check_exposed(window, "MPI_Win_test"));
+  const auto all_told = [&] {
+    for (const int rank : window.post_ranks_) {
+      if (window.member(rank).completes == 0) return false;
+    }
+    return true;
+  };
+  if (!all_told()) p2p::poll_for_test(all_told);
+  *done = all_told();
+  if (*done) {
+    close_post(window);
+    return kOk;
+  }
+  for (const int rank : window.post_ranks_) {
+    const int proc = window.proc(rank);
+    if (window.member(rank).completes == 0 && p2p::is_lost(proc)) return p2p::lost_error(proc);
+  }
+  return kOk;
+}
+
+}  // namespace hr::rma

@@ -1,0 +1,231 @@
+#include "rma/atomic.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "coll/view_tools.hpp"
+#include "rma/runs.hpp"
+
+namespace hr::rma {
+
+using layout::Datatype;
+using layout::Op;
+using layout::OpKind;
+using layout::View;
+
+namespace {
+
+constexpr int kSpins = 200;
+constexpr std::size_t kMostElement = 16;  // of compare_and_swap()
+
+// Held for one update. Who holds it may have lost its core.
+class AccumulateLock {
+ public:
+  explicit AccumulateLock(Control& control) noexcept : word_(control.accumulate) {
+    for (int tries = 0; word_.exchange(1, std::memory_order_acquire) != 0; ++tries) {
+      if (tries < kSpins) {
+        spin_pause();
+      } else {
+        ::sched_yield();
+      }
+    }
+  }
+  ~AccumulateLock() { word_.store(0, std::memory_order_release); }
+  AccumulateLock(const AccumulateLock&) = delete;
+  AccumulateLock& operator=(const AccumulateLock&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& word_;
+};
+
+bool is_word(const Datatype& element) noexcept {
+  const Count size = element.size();
+  return element.one_run() && element.extent() == size && (size == 1 || size == 2 || size == 4 || size == 8);
+}
+
+bool is_aligned(const std::byte* address, std::size_t bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+template <class Word>
+constexpr std::size_t kBatch = 2048 / sizeof(Word);
+
+// Some words by what `op` makes of them: computed from what is there, and again where that has changed meanwhile.
+template <class Word>
+Status combine_batch(Word* target, const Op& op, const Datatype& element, const Word* operand, Word* before,
+                     std::size_t count) {
+  Word seen[kBatch<Word>];
+  Word result[kBatch<Word>];
+  for (std::size_t i = 0; i < count; ++i) seen[i] = std::atomic_ref(target[i]).load(std::memory_order_relaxed);
+  HR_TRY(layout::apply_to(op, operand, seen, result, static_cast<Count>(count), element));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::atomic_ref word(target[i]);
+    while (!word.compare_exchange_strong(seen[i], result[i], std::memory_order_acq_rel, std::memory_order_relaxed))
+      HR_TRY(layout::apply_to(op, operand + i, seen + i, result + i, 1, element));
+    before[i] = seen[i];
+  }
+  return kOk;
+}
+
+template <class Word>
+Status update_batch(Word* target, const Op& op, const Datatype& element, const Word* operand, Word* before,
+                    std::size_t count) {
+  switch (op.kind()) {
+    case OpKind::kNoOp:
+      for (std::size_t i = 0; i < count; ++i) before[i] = std::atomic_ref(target[i]).load(std::memory_order_acquire);
+      return kOk;
+    case OpKind::kReplace:
+      for (std::size_t i = 0; i < count; ++i)
+        before[i] = std::atomic_ref(target[i]).exchange(operand[i], std::memory_order_acq_rel);
+      return kOk;
+    default:
+      return combine_batch(target, op, element, operand, before, count);
+  }
+}
+
+// Integers of 4 and 8 bytes: one instruction.
+template <class Word>
+bool adds(const Op& op, const Datatype& element) noexcept {
+  using layout::Basic;
+  if (op.kind() != OpKind::kSum) return false;
+  const Basic basic = element.basic();
+  if constexpr (sizeof(Word) == 8) return basic == Basic::kInt64 || basic == Basic::kUint64;
+  if constexpr (sizeof(Word) == 4) return basic == Basic::kInt32 || basic == Basic::kUint32;
+  return false;
+}
+
+template <class Word>
+Status update_words(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                    const std::byte* operand, std::byte* before) {
+  auto* const words = reinterpret_cast<Word*>(target);
+  const std::size_t count = bytes / sizeof(Word);
+  if (count == 1 && adds<Word>(op, element)) {
+    Word value;
+    std::memcpy(&value, operand, sizeof value);
+    value = std::atomic_ref(*words).fetch_add(value, std::memory_order_acq_rel);
+    if (before != nullptr) std::memcpy(before, &value, sizeof value);
+    return kOk;
+  }
+  Word in[kBatch<Word>];
+  Word out[kBatch<Word>];
+  for (std::size_t done = 0; done < count; done += kBatch<Word>) {
+    const std::size_t now = std::min(count - done, kBatch<Word>);
+    const std::size_t at = done * sizeof(Word);
+    if (operand != nullptr) std::memcpy(in, operand + at, now * sizeof(Word));
+    HR_TRY(update_batch(words + done, op, element, in, out, now));
+    if (before != nullptr) std::memcpy(before + at, out, now * sizeof(Word));
+  }
+  return kOk;
+}
+
+Status update_run_atomically(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                             const std::byte* operand, std::byte* before) {
+  switch (element.size()) {
+    case 1:
+      return update_words<std::uint8_t>(target, bytes, op, element, operand, before);
+    case 2:
+      return update_words<std::uint16_t>(target, bytes, op, element, operand, before);
+    case 4:
+      return update_words<std::uint32_t>(target, bytes, op, element, operand, before);
+    default:
+      return update_words<std::uint64_t>(target, bytes, op, element, operand, before);
+  }
+}
+
+// By copies, with all others kept out.
+Status update_locked(const View& target, const Op& op, const Datatype& element, const std::byte* operand,
+                     std::byte* before, Control& control) {
+  const auto count = static_cast<Count>(target.packed) / element.size();
+  const coll::TypedScratch there(count, element);
+  const coll::TypedScratch given(count, element);
+  if (operand != nullptr) HR_TRY(layout::unpack(given.view(), 0, target.packed, operand));
+  const AccumulateLock lock(control);
+  HR_TRY(layout::copy(target, there.view()));
+  if (before != nullptr) HR_TRY(layout::pack(there.view(), 0, target.packed, before));
+  if (op.kind() == OpKind::kNoOp) return kOk;
+  if (op.kind() == OpKind::kReplace) return layout::copy(given.view(), target);
+  HR_TRY(layout::apply_to(op, given.view().address, there.view().address, there.view().address, count, element));
+  return layout::copy(there.view(), target);
+}
+
+// A run of elements as a view of its own.
+View view_of_run(std::byte* address, std::size_t bytes, const Datatype& element, const mem::Location& where) {
+  View view;
+  view.address = address;
+  view.count = static_cast<Count>(bytes) / element.size();
+  view.type = &element;
+  view.packed = bytes;
+  view.contiguous = true;
+  view.where = where;
+  return view;
+}
+
+}  // namespace
+
+Status update(const View& target, const Op& op, const Datatype& element, const std::byte* operand, std::byte* before,
+              Control& control) {
+  if (target.packed == 0) return kOk;
+  if (op.kind() == OpKind::kNoOp && before == nullptr) return kOk;
+  if (!is_word(element) || !target.where.is_host() || target.where.managed) {
+    return update_locked(target, op, element, operand, before, control);
+  }
+  const auto size = static_cast<std::size_t>(element.size());
+  std::size_t done = 0;
+  return for_each_run(target, [&](std::byte* address, std::size_t bytes) {
+    const std::byte* const in = operand == nullptr ? nullptr : operand + done;
+    std::byte* const out = before == nullptr ? nullptr : before + done;
+    done += bytes;
+    if (is_aligned(address, size)) return update_run_atomically(address, bytes, op, element, in, out);
+    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, control);
+  });
+}
+
+namespace {
+
+template <class Word>
+void swap_word(std::byte* target, const std::byte* operand, const std::byte* compare, std::byte* before) {
+  Word wanted;
+  Word expected;
+  std::memcpy(&wanted, operand, sizeof wanted);
+  std::memcpy(&expected, compare, sizeof expected);
+  std::atomic_ref(*reinterpret_cast<Word*>(target))
+      .compare_exchange_strong(expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
+  std::memcpy(before, &expected, sizeof expected);
+}
+
+}  // namespace
+
+Status compare_and_swap(const View& target, const std::byte* operand, const std::byte* compare, std::byte* before,
+                        Control& control) {
+  const std::size_t bytes = target.packed;
+  if (target.where.is_host() && !target.where.managed && is_word(*target.type) && is_aligned(target.data(), bytes)) {
+    switch (bytes) {
+      case 1:
+        swap_word<std::uint8_t>(target.data(), operand, compare, before);
+        return kOk;
+      case 2:
+        swap_word<std::uint16_t>(target.data(), operand, compare, before);
+        return kOk;
+      case 4:
+        swap_word<std::uint32_t>(target.data(), operand, compare, before);
+        return kOk;
+      default:
+        swap_word<std::uint64_t>(target.data(), operand, compare, before);
+        return kOk;
+    }
+  }
+  std::byte there[kMostElement];
+  if (bytes > sizeof there) return fail(Errc::kType, "MPI_Compare_and_swap of an element of %zu bytes", bytes);
+  const AccumulateLock lock(control);
+  HR_TRY(layout::pack(target, 0, bytes, there));
+  const bool equal = std::memcmp(there, compare, bytes) == 0;
+  if (equal) HR_TRY(layout::unpack(target, 0, bytes, operand));
+  std::memcpy(before, there, bytes);
+  return kOk;
+}
+
+}  // namespace hr::rma

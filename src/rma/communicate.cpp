@@ -1,0 +1,196 @@
+// The calls of section 12.3: checks, and the way that the target takes.
+#include "base/abi.hpp"
+#include "base/short_copy.hpp"
+#include "p2p/p2p.hpp"
+#include "rma/describe.hpp"
+#include "rma/epoch.hpp"
+#include "rma/operation.hpp"
+#include "rma/quick.hpp"
+#include "rma/rma.hpp"
+
+namespace hr::rma {
+
+using layout::Datatype;
+using layout::Op;
+using layout::OpKind;
+
+namespace {
+
+void aim(Operation& operation, const Target& target) {
+  operation.rank = target.rank;
+  operation.displacement = target.displacement;
+  operation.count = target.count;
+  operation.type = &target.type;
+}
+
+// Nothing to do: MPI_PROC_NULL.
+Status nothing(p2p::Request** request) {
+  if (request == nullptr) return kOk;
+  p2p::Completion completion;
+  completion.source = abi::kProcNull;
+  *request = p2p::completed_request(completion);
+  return *request != nullptr ? kOk : fail(Errc::kNoMem, "no memory for another request");
+}
+
+Status does_not_fit(const char* what, std::size_t bytes, std::size_t room) {
+  return fail(Errc::kTruncate, "%s has %zu bytes and there is room for %zu: counts and datatypes do not match", what,
+              bytes, room);
+}
+
+Status check_fit(const Operation& operation) {
+  const std::size_t target = operation.target_bytes();
+  const std::size_t given = operation.origin.packed;
+  if (operation.kind == OperationKind::kPut && given > target) return does_not_fit("the origin's data", given, target);
+  if (operation.has_result() && target > operation.result.packed)
+    return does_not_fit("the target's data", target, operation.result.packed);
+  const bool combines = operation.kind == OperationKind::kAccumulate ||
+                        (operation.kind == OperationKind::kGetAccumulate && operation.op->kind() != OpKind::kNoOp);
+  if (combines && given != target) return does_not_fit("the origin's data", given, target);
+  return kOk;
+}
+
+// MPI_ERR_TYPE, MPI_ERR_OP (section 12.3.4).
+Status check_update(Operation& operation, const Op& op, Datatype* origin, bool fetches) {
+  if (op.kind() == OpKind::kUser)
+    return fail(Errc::kOp, "operations of MPI_Op_create cannot be used here: take a predefined one");
+  if (op.kind() == OpKind::kNoOp && !fetches)
+    return fail(Errc::kOp, "MPI_NO_OP is for MPI_Get_accumulate, MPI_Rget_accumulate and MPI_Fetch_and_op");
+  operation.op = &op;
+  operation.element = element_of(*operation.type);
+  if (operation.element == nullptr && operation.target_bytes() != 0)
+    return fail(Errc::kType, "the target's datatype has elements of several predefined types; one is allowed here");
+  if (operation.target_bytes() == 0) return kOk;
+  if (origin != nullptr) {
+    const Datatype* const its = element_of(*origin);
+    if (its == nullptr || its->basic() != operation.element->basic()) {
+      return fail(Errc::kType, "the origin's elements are %s, the target's %s: they must be of one predefined type",
+                  its == nullptr ? "of several types" : its->name().c_str(), operation.element->name().c_str());
+    }
+  }
+  if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) return kOk;
+  return layout::check_op(op, *operation.element);
+}
+
+Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
+  Member& member = window.member(operation.rank);
+  HR_TRY(check_fit(operation));
+  HR_TRY(check_range(operation, window, member));
+  const bool moves = operation.kind == OperationKind::kPut || operation.kind == OperationKind::kGet;
+  Status done = Status::again();
+  if (member.path == Path::kOwn || member.path == Path::kMapped) {
+    done = do_here(window, operation);
+  } else if (member.path == Path::kRead && moves) {
+    done = do_by_system(window, operation);
+  }
+  if (done.is_again()) return start_by_message(window, operation, request);
+  HR_TRY(done);
+  window.stored_ = true;
+  return nothing(request);
+}
+
+}  // namespace
+
+namespace {
+
+// What a call with a request hands out when all is done.
+Status done(p2p::Request** request) {
+  if (request != nullptr) *request = p2p::request_of_a_send_that_is_done();
+  return kOk;
+}
+
+}  // namespace
+
+Status put_any(const void* origin, Count count, Datatype& type, const Target& target, Window& window,
+               p2p::Request** request) {
+  if (request != nullptr && quick::put(origin, count, type, target, window, true)) return done(request);
+  HR_TRY(check_access(window, target.rank, request != nullptr));
+  if (target.rank == abi::kProcNull) return nothing(request);
+  Operation operation{OperationKind::kPut};
+  aim(operation, target);
+  HR_TRY(layout::make_view(origin, count, type, &operation.origin));
+  return carry_out(window, operation, request);
+}
+
+Status get_any(void* origin, Count count, Datatype& type, const Target& target, Window& window,
+               p2p::Request** request) {
+  if (request != nullptr && quick::get(origin, count, type, target, window, true)) return done(request);
+  HR_TRY(check_access(window, target.rank, request != nullptr));
+  if (target.rank == abi::kProcNull) return nothing(request);
+  Operation operation{OperationKind::kGet};
+  aim(operation, target);
+  HR_TRY(layout::make_view(origin, count, type, &operation.result));
+  return carry_out(window, operation, request);
+}
+
+Status accumulate(const void* origin, Count count, Datatype& type, const Target& target, Op& op, Window& window,
+                  p2p::Request** request) {
+  if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
+      op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
+    const auto bytes = static_cast<std::size_t>(type.size());
+    std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
+    if (to != nullptr && quick::update(to, op.kind(), type, origin, nullptr)) return done(request);
+  }
+  HR_TRY(check_access(window, target.rank, request != nullptr));
+  if (target.rank == abi::kProcNull) return nothing(request);
+  Operation operation{OperationKind::kAccumulate};
+  aim(operation, target);
+  HR_TRY(check_update(operation, op, &type, false));
+  HR_TRY(layout::make_view(origin, count, type, &operation.origin));
+  return carry_out(window, operation, request);
+}
+
+Status get_accumulate(const void* origin, Count count, Datatype& type, void* result, Count result_count,
+                      Datatype& result_type, const Target& target, Op& op, Window& window, p2p::Request** request) {
+  HR_TRY(check_access(window, target.rank, request != nullptr));
+  if (target.rank == abi::kProcNull) return nothing(request);
+  Operation operation{OperationKind::kGetAccumulate};
+  aim(operation, target);
+  const bool ignores = op.kind() == OpKind::kNoOp;  // the origin's buffer
+  HR_TRY(check_update(operation, op, ignores ? nullptr : &type, true));
+  if (!ignores) HR_TRY(layout::make_view(origin, count, type, &operation.origin));
+  HR_TRY(layout::make_view(result, result_count, result_type, &operation.result));
+  return carry_out(window, operation, request);
+}
+
+Status fetch_and_op(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
+                    Window& window) {
+  const bool reads = op.kind() == OpKind::kNoOp;
+  if (quick::is_number(type) && layout::surely_host(result) && (reads || layout::surely_host(origin))) [[likely]] {
+    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+    if (at != nullptr && quick::update(at, op.kind(), type, origin, result)) return kOk;
+  }
+  if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op takes predefined datatypes");
+  return get_accumulate(origin, 1, type, result, 1, type, {rank, displacement, 1, type}, op, window);
+}
+
+Status compare_and_swap(const void* origin, const void* compare, void* result, Datatype& type, int rank,
+                        Count displacement, Window& window) {
+  using layout::BasicGroup;
+  if (quick::is_integer(type.basic()) && layout::surely_host(origin) && layout::surely_host(compare) &&
+      layout::surely_host(result)) [[likely]] {
+    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+    if (at != nullptr && (type.size() == 8 ? quick::swap<std::uint64_t>(at, origin, compare, result)
+                                           : quick::swap<std::uint32_t>(at, origin, compare, result)))
+      return kOk;
+  }
+  HR_TRY(check_access(window, rank, false));
+  const auto group = type.row_ == nullptr ? BasicGroup::kNoGroup : type.row_->group;
+  if (group != BasicGroup::kCInteger && group != BasicGroup::kFortranInteger && group != BasicGroup::kLogical &&
+      group != BasicGroup::kMultiLanguage && group != BasicGroup::kByte) {
+    return fail(Errc::kType, "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE and MPI_AINT and its like");
+  }
+  if (rank == abi::kProcNull) return kOk;
+  Operation operation{OperationKind::kCompareSwap};
+  aim(operation, {rank, displacement, 1, type});
+  HR_TRY(layout::make_view(origin, 1, type, &operation.origin));
+  HR_TRY(layout::make_view(result, 1, type, &operation.result));
+  layout::View compared;
+  HR_TRY(layout::make_view(compare, 1, type, &compared));
+  std::byte expected[16];
+  if (compared.packed > sizeof expected) return fail(Errc::kType, "MPI_Compare_and_swap of %zu bytes", compared.packed);
+  HR_TRY(layout::pack(compared, 0, compared.packed, expected));
+  operation.compare = expected;
+  return carry_out(window, operation, nullptr);
+}
+
+}  // namespace hr::rma

@@ -1,0 +1,176 @@
+#include "rma/describe.hpp"
+
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "base/abi.hpp"
+#include "layout/op.hpp"
+
+namespace hr::rma {
+
+using layout::BasicType;
+using layout::Datatype;
+using layout::Typemap;
+using layout::TypemapRef;
+
+namespace {
+
+class Writer {
+ public:
+  template <class Value>
+  void put(const Value& value) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof value);
+    std::memcpy(bytes_.data() + at, &value, sizeof value);
+  }
+  void put(const std::vector<Count>& values) {
+    put(values.size());
+    for (const Count value : values) put(value);
+  }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class Value>
+  [[nodiscard]] bool get(Value* value) {
+    if (bytes_.size() < sizeof *value) return false;
+    std::memcpy(value, bytes_.data(), sizeof *value);
+    bytes_ = bytes_.subspan(sizeof *value);
+    return true;
+  }
+  [[nodiscard]] bool get(std::vector<Count>* values) {
+    std::size_t length = 0;
+    if (!get(&length) || length > bytes_.size() / sizeof(Count)) return false;
+    values->resize(length);
+    for (Count& value : *values) {
+      if (!get(&value)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+// The facts of a node without its children.
+struct Node {
+  Typemap::Kind kind;
+  bool marked;
+  std::uint16_t uniform;  // handle; 0: none
+  std::uint32_t alignment;
+  Count size, leaves, lb, ub, true_lb, true_ub, count, stride;
+};
+static_assert(sizeof(Node) == 8 * sizeof(Count) + 8);  // no padding: equal types have equal bytes
+
+void write(const Typemap& map, Writer& to) {
+  const auto uniform = static_cast<std::uint16_t>(map.uniform == nullptr ? 0 : map.uniform->abi);
+  const Node node{map.kind, map.marked, uniform,     map.alignment, map.size,  map.leaves,
+                  map.lb,   map.ub,     map.true_lb, map.true_ub,   map.count, map.stride};
+  to.put(node);
+  to.put(map.displacements);
+  to.put(map.repeats);
+  to.put(map.children.size());
+  for (const TypemapRef& child : map.children) write(*child, to);
+}
+
+bool read(Reader& from, TypemapRef* out) {
+  Node node;
+  auto map = std::make_shared<Typemap>();
+  std::size_t children = 0;
+  if (!from.get(&node) || !from.get(&map->displacements) || !from.get(&map->repeats) || !from.get(&children))
+    return false;
+  map->kind = node.kind;
+  map->marked = node.marked;
+  map->alignment = node.alignment;
+  map->uniform = node.uniform == 0 ? nullptr : layout::basic_type(node.uniform);
+  map->size = node.size;
+  map->leaves = node.leaves;
+  map->lb = node.lb;
+  map->ub = node.ub;
+  map->true_lb = node.true_lb;
+  map->true_ub = node.true_ub;
+  map->count = node.count;
+  map->stride = node.stride;
+  for (std::size_t i = 0; i < children; ++i) {
+    TypemapRef child;
+    if (!read(from, &child)) return false;
+    map->children.push_back(std::move(child));
+  }
+  *out = std::move(map);
+  return true;
+}
+
+Status make(std::span<const std::byte> description, Ref<Datatype>* type) {
+  Reader reader(description);
+  std::uint32_t element = 0;
+  TypemapRef map;
+  if (!reader.get(&element) || !read(reader, &map)) {
+    return fail(Errc::kIntern,
+                "the description of a target's datatype (%zu bytes) cannot be read: do all processes run "
+                "the same version of the library?",
+                description.size());
+  }
+  Ref<Datatype> made = Ref<Datatype>::adopt(Arena<Datatype>::instance().create());
+  if (!made) return fail(Errc::kNoMem, "no room for another datatype: free some that are not needed");
+  made->set_typemap(std::move(map));
+  // For element_of().
+  if (Datatype* const base = element == 0 ? nullptr : layout::predefined_type(element); base != nullptr) {
+    made->contents_.combiner = abi::kCombinerDup;
+    made->contents_.types.push_back(Ref<Datatype>::share(base));
+  }
+  HR_TRY(made->commit());
+  *type = std::move(made);
+  return kOk;
+}
+
+}  // namespace
+
+std::uint32_t handle_of(const Datatype& type) noexcept {
+  return type.is_predefined() ? static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(type.handle())) : 0;
+}
+
+Datatype* element_of(Datatype& type) noexcept {
+  if (type.row_ != nullptr) return layout::predefined_type(type.row_->abi);
+  Datatype* found = nullptr;
+  for (const Ref<Datatype>& part : type.contents_.types) {
+    if (part->size() == 0) continue;
+    Datatype* const its = element_of(*part);
+    if (its == nullptr || (found != nullptr && its != found)) return nullptr;
+    found = its;
+  }
+  return found;
+}
+
+std::vector<std::byte> describe(const Datatype& type) {
+  Writer writer;
+  const Datatype* const element = element_of(const_cast<Datatype&>(type));
+  writer.put(element == nullptr ? std::uint32_t{0} : handle_of(*element));
+  write(type.typemap(), writer);
+  return writer.take();
+}
+
+Status MadeTypes::find(std::span<const std::byte> description, Ref<Datatype>* type) {
+  const std::string_view key(reinterpret_cast<const char*>(description.data()), description.size());
+  if (const auto found = by_description_.find(key); found != by_description_.end()) {
+    made_.splice(made_.begin(), made_, found->second);
+    *type = found->second->type;
+    return kOk;
+  }
+  HR_TRY(make(description, type));
+  made_.push_front({std::string(key), *type});
+  by_description_.emplace(made_.front().description, made_.begin());
+  if (made_.size() > kMost) {
+    by_description_.erase(made_.back().description);
+    made_.pop_back();
+  }
+  return kOk;
+}
+
+}  // namespace hr::rma

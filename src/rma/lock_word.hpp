@@ -1,0 +1,61 @@
+// LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
+//
+// It lies in memory that the processes of a host share, or in the target alone, which then takes it for others. A
+// writer that waits keeps new readers out, so that it gets its turn. Who holds the lock and is lost keeps it: waits end
+// by the loss (p2p/loss.hpp).
+// Control: all words of one process of a window. `accumulate` is held for the length of one accumulate whose elements
+// the processor cannot update atomically (atomic.hpp).
+// Memory order: taking acquires, giving back releases. Threads: any, of any process that maps it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/cache_hints.hpp"
+
+namespace hr::rma {
+
+class LockWord {
+ public:
+  // `waits`: this caller has been counted as a waiting writer by an earlier try; false at first, and after success.
+  bool try_exclusive(bool* waits) noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const bool free = (seen & kWriter) == 0 && (seen & kReaders) == 0;
+      if (!free && *waits) return false;
+      const std::uint64_t waiting = *waits ? kOneWaiting : 0;
+      const std::uint64_t wanted = free ? (seen | kWriter) - waiting : seen + kOneWaiting;
+      if (!word_.compare_exchange_weak(seen, wanted, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+      *waits = !free;
+      return free;
+    }
+  }
+  // The wait is given up.
+  void stop_waiting(bool* waits) noexcept {
+    if (*waits) word_.fetch_sub(kOneWaiting, std::memory_order_relaxed);
+    *waits = false;
+  }
+  bool try_shared() noexcept {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    while ((seen & ~kReaders) == 0) {
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire, std::memory_order_relaxed))
+        return true;
+    }
+    return false;
+  }
+  void release(bool exclusive) noexcept { word_.fetch_sub(exclusive ? kWriter : 1, std::memory_order_release); }
+
+ private:
+  static constexpr std::uint64_t kWriter = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kOneWaiting = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kReaders = kOneWaiting - 1;
+
+  std::atomic<std::uint64_t> word_{0};
+};
+
+struct alignas(2 * kCacheLine) Control {
+  LockWord lock;
+  alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
+};
+
+}  // namespace hr::rma

@@ -1,0 +1,164 @@
+// Passive target: locks and flushes (MPI 5.0 sections 12.5.3 and 12.5.4).
+#include <atomic>
+
+#include "base/abi.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/progress.hpp"
+#include "rma/epoch.hpp"
+#include "rma/rma.hpp"
+#include "rma/state.hpp"
+#include "rma/wire.hpp"
+
+namespace hr::rma {
+
+namespace {
+
+using Lock = Member::Lock;
+
+Status check_assertion(int assertion, const char* function) {
+  if ((assertion & ~abi::kModeNocheck) == 0) return kOk;
+  return fail(Errc::kAssert, "%s knows no assertion but MPI_MODE_NOCHECK; it got %d", function, assertion);
+}
+
+Status check_locks(const Window& window, const char* function) {
+  if (!window.no_locks_) return kOk;
+  return fail(Errc::kRmaSync, "%s: the window was made with the hint no_locks=true", function);
+}
+
+Status check_passive(const Window& window, const char* function) {
+  if (window.epoch_ == Epoch::kLock || window.epoch_ == Epoch::kLockAll) return kOk;
+  return fail(Errc::kRmaSync, "%s without an open epoch of MPI_Win_lock or MPI_Win_lock_all", function);
+}
+
+// Who holds the lock of a member may be anybody.
+Status hopeless(const Window& window) { return p2p::hopeless(window.context()); }
+
+// By a word that this process reaches, too; nobody rings when it is free.
+Status take_word(Window& window, Control& control, bool exclusive) {
+  bool waits = false;
+  const auto take = [&] { return exclusive ? control.lock.try_exclusive(&waits) : control.lock.try_shared(); };
+  if (take()) return kOk;
+  p2p::PolledWait polled;
+  polled.hold(true);
+  const Status status = p2p::wait_until(take, [&] { return hopeless(window); });
+  polled.hold(false);
+  if (!status.ok()) control.lock.stop_waiting(&waits);
+  return status;
+}
+
+Status ask(Window& window, int rank, bool exclusive) {
+  window.member(rank).lock_granted = false;
+  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kLock, window, 0, exclusive ? 1 : 0));
+}
+
+Status await_grant(Window& window, int rank) {
+  const Member& member = window.member(rank);
+  return p2p::wait_until([&] { return member.lock_granted; }, [&] { return hopeless(window); });
+}
+
+Status acquire(Window& window, int rank, bool exclusive) {
+  Member& member = window.member(rank);
+  if (member.control != nullptr) return take_word(window, *member.control, exclusive);
+  HR_TRY(ask(window, rank, exclusive));
+  return await_grant(window, rank);
+}
+
+Status give_back(Window& window, int rank) {
+  Member& member = window.member(rank);
+  const Lock held = member.lock;
+  member.lock = Lock::kNone;
+  if (held == Lock::kUnchecked || held == Lock::kNone) return kOk;
+  const bool exclusive = held == Lock::kExclusive;
+  if (member.control != nullptr) {
+    member.control->lock.release(exclusive);
+    return kOk;
+  }
+  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
+}
+
+// All others are asked first, so that their answers come at the same time.
+Status acquire_all(Window& window) {
+  for (int rank = 0; rank < window.size(); ++rank) {
+    if (window.member(rank).control == nullptr) HR_TRY(ask(window, rank, false));
+  }
+  for (int rank = 0; rank < window.size(); ++rank) {
+    Member& member = window.member(rank);
+    HR_TRY(member.control != nullptr ? take_word(window, *member.control, false) : await_grant(window, rank));
+    member.lock = Lock::kShared;
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Status lock(Window& window, int type, int rank, int assertion) {
+  if (type != abi::kLockExclusive && type != abi::kLockShared)
+    return fail(Errc::kLocktype, "lock_type is %d; it may be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED", type);
+  HR_TRY(check_rank(window, rank));
+  HR_TRY(check_assertion(assertion, "MPI_Win_lock"));
+  HR_TRY(check_locks(window, "MPI_Win_lock"));
+  if (window.epoch_ != Epoch::kLock) HR_TRY(check_no_access(window, "MPI_Win_lock"));
+  Member& member = window.member(rank);
+  if (member.lock != Lock::kNone) return fail(Errc::kRmaSync, "rank %d is locked by this process already", rank);
+  const bool exclusive = type == abi::kLockExclusive;
+  const bool unchecked = (assertion & abi::kModeNocheck) != 0;
+  if (!unchecked) HR_TRY(acquire(window, rank, exclusive));
+  member.lock = unchecked ? Lock::kUnchecked : exclusive ? Lock::kExclusive : Lock::kShared;
+  window.epoch_ = Epoch::kLock;
+  ++window.locks_;
+  return kOk;
+}
+
+Status unlock(Window& window, int rank) {
+  HR_TRY(check_rank(window, rank));
+  if (window.epoch_ != Epoch::kLock || window.member(rank).lock == Lock::kNone)
+    return fail(Errc::kRmaSync, "rank %d is not locked by this process (MPI_Win_lock)", rank);
+  const Status done = finish_operations(window, rank, false);
+  const Status given = give_back(window, rank);
+  if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
+  return done.ok() ? given : done;
+}
+
+Status lock_all(Window& window, int assertion) {
+  HR_TRY(check_assertion(assertion, "MPI_Win_lock_all"));
+  HR_TRY(check_locks(window, "MPI_Win_lock_all"));
+  HR_TRY(check_no_access(window, "MPI_Win_lock_all"));
+  if ((assertion & abi::kModeNocheck) == 0) HR_TRY(acquire_all(window));
+  window.epoch_ = Epoch::kLockAll;
+  return kOk;
+}
+
+Status unlock_all(Window& window) {
+  if (window.epoch_ != Epoch::kLockAll)
+    return fail(Errc::kRmaSync, "MPI_Win_unlock_all without an open epoch of MPI_Win_lock_all");
+  Status first = finish_operations(window, false);
+  for (int rank = 0; rank < window.size(); ++rank) {
+    const Status given = give_back(window, rank);
+    if (first.ok()) first = given;
+  }
+  window.epoch_ = Epoch::kNone;
+  return first;
+}
+
+Status flush_any(Window& window, int rank, bool local) {
+  HR_TRY(check_rank(window, rank));
+  HR_TRY(check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush"));
+  if (window.epoch_ == Epoch::kLock && window.member(rank).lock == Lock::kNone)
+    return fail(Errc::kRmaSync, "rank %d is not locked by this process (MPI_Win_lock)", rank);
+  return finish_operations(window, rank, local);
+}
+
+Status flush_all(Window& window, bool local) {
+  HR_TRY(check_passive(window, local ? "MPI_Win_flush_local_all" : "MPI_Win_flush_all"));
+  return finish_operations(window, local);
+}
+
+// Loads and stores of this process before and after it are ordered; what others do by messages gets its turn.
+Status sync(Window& /*window*/) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  p2p::poll();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return kOk;
+}
+
+}  // namespace hr::rma

@@ -1,0 +1,157 @@
+// The short ways: one run of host memory on both sides, the target's mapped here, an epoch that is surely open. They
+// find nothing wrong and leave everything else to the long way, which looks at it all again. Internal to rma/.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "base/short_copy.hpp"
+#include "layout/op.hpp"
+#include "layout/view.hpp"
+#include "rma/window.hpp"
+
+namespace hr::rma::quick {
+
+// Of the target's part as one run of `bytes` bytes. nullptr: go the long way.
+inline std::byte* run_of(Window& window, int rank, Count displacement, Count count, const layout::Datatype& type,
+                         std::size_t bytes) noexcept {
+  if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return nullptr;
+  const Member& member = window.member(rank);
+  if (member.words == nullptr || !type.contiguous(count)) return nullptr;
+  const bool open = member.lock != Member::Lock::kNone || window.epoch_ == Epoch::kFence || member.started ||
+                    window.epoch_ == Epoch::kLockAll;
+  if (!open) return nullptr;
+  window.fence_used_ = true;
+  Count begin = 0;
+  Count packed = 0;
+  if (__builtin_mul_overflow(displacement, member.displacement_unit, &begin) ||
+      __builtin_mul_overflow(count, type.size(), &packed) || std::cmp_not_equal(packed, bytes))
+    return nullptr;
+  begin += type.true_lb();
+  if (begin < 0 || packed > member.bytes || begin > member.bytes - packed) return nullptr;
+  return member.words + begin;
+}
+
+// Host memory to host memory; they may overlap.
+inline void move(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes <= 32) [[likely]]
+    return copy_short(to, from, bytes);
+  std::memmove(to, from, bytes);
+}
+
+// An operation with a request needs an epoch of passive target.
+inline bool may_ask(const Window& window, bool by_request) noexcept {
+  return !by_request || window.epoch_ == Epoch::kLock || window.epoch_ == Epoch::kLockAll;
+}
+
+inline bool put(const void* origin, Count count, const layout::Datatype& type, const Target& target, Window& window,
+                bool by_request) noexcept {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  if (!layout::make_run(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
+  std::byte* const to = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
+  if (to == nullptr) return false;
+  move(to, data, bytes);
+  window.stored_ = true;
+  return true;
+}
+
+inline bool get(void* origin, Count count, const layout::Datatype& type, const Target& target, Window& window,
+                bool by_request) noexcept {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  if (!layout::make_run(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
+  const std::byte* const from = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
+  if (from == nullptr) return false;
+  move(const_cast<std::byte*>(data), from, bytes);
+  return true;
+}
+
+// What was stored into mapped memory is there before anything that this process loads from now on.
+inline void settle_stores(Window& window) noexcept {
+  if (std::exchange(window.stored_, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+// False: there is more to do, or to say.
+inline bool flush(Window& window, int rank) noexcept {
+  if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return false;
+  const Member& member = window.member(rank);
+  const bool locked = window.epoch_ == Epoch::kLockAll || member.lock != Member::Lock::kNone;
+  if (!locked || member.unanswered != 0 || !window.failure_.ok()) return false;
+  settle_stores(window);
+  return true;
+}
+
+inline bool is_integer(layout::Basic basic) noexcept {
+  using layout::Basic;
+  return basic == Basic::kInt64 || basic == Basic::kUint64 || basic == Basic::kInt32 || basic == Basic::kUint32;
+}
+
+template <class Word>
+Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) noexcept {
+  using Real = std::conditional_t<sizeof(Word) == 8, double, float>;
+  Word value;
+  std::memcpy(&value, operand, sizeof value);
+  if (is_integer(basic)) return word.fetch_add(value, std::memory_order_acq_rel);
+  Word seen = word.load(std::memory_order_relaxed);
+  Word sum;
+  do sum = std::bit_cast<Word>(std::bit_cast<Real>(seen) + std::bit_cast<Real>(value));
+  while (!word.compare_exchange_weak(seen, sum, std::memory_order_acq_rel, std::memory_order_relaxed));
+  return seen;
+}
+
+// One element by the processor's atomic instructions. False: nothing has been done.
+// `basic`: an integer or a real number.
+template <class Word>
+bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
+  if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
+  const std::atomic_ref word(*reinterpret_cast<Word*>(target));
+  Word value{};
+  switch (op) {
+    case layout::OpKind::kSum:
+      value = add(word, basic, operand);
+      break;
+    case layout::OpKind::kReplace:
+      std::memcpy(&value, operand, sizeof value);
+      value = word.exchange(value, std::memory_order_acq_rel);
+      break;
+    case layout::OpKind::kNoOp:
+      value = word.load(std::memory_order_acquire);
+      break;
+    default:
+      return false;
+  }
+  if (before != nullptr) std::memcpy(before, &value, sizeof value);
+  return true;
+}
+
+// An element of 4 or 8 bytes that is an integer or a real number.
+inline bool is_number(const layout::Datatype& type) noexcept {
+  using layout::Basic;
+  const Basic basic = type.basic();
+  return is_integer(basic) || basic == Basic::kFloat64 || basic == Basic::kFloat32;
+}
+
+inline bool update(std::byte* target, layout::OpKind op, const layout::Datatype& type, const void* operand,
+                   void* before) noexcept {
+  return type.size() == 8 ? update<std::uint64_t>(target, op, type.basic(), operand, before)
+                          : update<std::uint32_t>(target, op, type.basic(), operand, before);
+}
+
+template <class Word>
+bool swap(std::byte* target, const void* operand, const void* compare, void* before) noexcept {
+  if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
+  Word wanted;
+  Word expected;
+  std::memcpy(&wanted, operand, sizeof wanted);
+  std::memcpy(&expected, compare, sizeof expected);
+  std::atomic_ref(*reinterpret_cast<Word*>(target))
+      .compare_exchange_strong(expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
+  std::memcpy(before, &expected, sizeof expected);
+  return true;
+}
+
+}  // namespace hr::rma::quick

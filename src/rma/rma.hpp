@@ -1,0 +1,90 @@
+// rma: one-sided communication (MPI 5.0 chapter 12), for bind/.
+//
+// Arguments are those of the C functions in their order; handles are live, counts not negative and types committed
+// (the entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls.
+//
+// Completion (section 12.5): an operation is over when a call that ends its epoch, or a flush, has returned. Those wait
+// with progress and end with MPI_ERR_PROC_ABORTED where a process that they depend on is lost. An operation that fails
+// at the target fails the call that completes it, or its request.
+// Progress: operations that need the target's part are done in any call of the target's that makes progress, or by its
+// progress thread (needs_progress()).
+//
+// Errors: MPI_ERR_RMA_SYNC (no epoch, or another kind of epoch), MPI_ERR_RMA_RANGE (outside the window),
+// MPI_ERR_RANK, MPI_ERR_DISP, MPI_ERR_SIZE, MPI_ERR_OP, MPI_ERR_TYPE, MPI_ERR_LOCKTYPE, MPI_ERR_ASSERT, MPI_ERR_GROUP,
+// MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_SHARED, MPI_ERR_RMA_FLAVOR, MPI_ERR_TRUNCATE (more data than the target's part
+// takes). Threads: library lock.
+#pragma once
+
+#include "layout/op.hpp"
+#include "layout/view.hpp"
+#include "p2p/request.hpp"
+#include "rma/quick.hpp"
+#include "rma/window.hpp"
+
+namespace hr::rma {
+
+// In MPI_Init after comm's init(); in MPI_Finalize before comm's finalize().
+void init();
+void finalize();
+
+// --- section 12.2: all collective over the communicator ---
+Status create(void* base, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm,
+              Ref<Window>* window);
+// *base: this process's memory. kAllocate or kShared.
+Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm, void** base,
+                Ref<Window>* window);
+Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window);
+// Deletes the attributes, waits for everybody, then drops the handle's reference.
+Status free(Window& window);
+Status attach(Window& window, void* base, Count size);
+Status detach(Window& window, const void* base);
+// MPI_PROC_NULL: the first process that has memory. Memory that this process does not load from has size 0.
+Status shared_query(Window& window, int rank, Count* size, Count* unit, void** base);
+void set_info(Window& window, const comm::Info* hints);
+Ref<comm::Info> get_info(const Window& window);
+// Whether others need this process's part, while it computes, too: for whoever starts a progress thread.
+[[nodiscard]] bool needs_progress(Window& window) noexcept;
+
+// --- section 12.3. `request` null: the plain form; otherwise *request gets one reference, the caller's ---
+Status put_any(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
+               p2p::Request** request);
+Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
+               p2p::Request** request);
+inline Status put(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  return quick::put(origin, count, type, target, window, false) ? kOk
+                                                                : put_any(origin, count, type, target, window, nullptr);
+}
+inline Status get(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  return quick::get(origin, count, type, target, window, false) ? kOk
+                                                                : get_any(origin, count, type, target, window, nullptr);
+}
+Status accumulate(const void* origin, Count count, layout::Datatype& type, const Target& target, layout::Op& op,
+                  Window& window, p2p::Request** request = nullptr);
+Status get_accumulate(const void* origin, Count count, layout::Datatype& type, void* result, Count result_count,
+                      layout::Datatype& result_type, const Target& target, layout::Op& op, Window& window,
+                      p2p::Request** request = nullptr);
+Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
+                    layout::Op& op, Window& window);
+Status compare_and_swap(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
+                        Count displacement, Window& window);
+
+// --- section 12.5 ---
+Status fence(Window& window, int assertion);
+Status start(Window& window, const comm::Group& group, int assertion);
+Status complete(Window& window);
+Status post(Window& window, const comm::Group& group, int assertion);
+Status wait(Window& window);
+Status test(Window& window, bool* done);
+Status lock(Window& window, int type, int rank, int assertion);
+Status unlock(Window& window, int rank);
+Status lock_all(Window& window, int assertion);
+Status unlock_all(Window& window);
+// `local`: the origin's buffers may be used again; else the target's memory has changed, too.
+Status flush_any(Window& window, int rank, bool local);
+inline Status flush(Window& window, int rank, bool local) {
+  return quick::flush(window, rank) ? kOk : flush_any(window, rank, local);
+}
+Status flush_all(Window& window, bool local);
+Status sync(Window& window);
+
+}  // namespace hr::rma

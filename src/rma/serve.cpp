@@ -1,0 +1,228 @@
+#include "rma/serve.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/abi.hpp"
+#include "coll/view_tools.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/p2p.hpp"
+#include "rma/atomic.hpp"
+#include "rma/describe.hpp"
+#include "rma/state.hpp"
+
+namespace hr::rma {
+
+namespace {
+
+using p2p::Task;
+
+bool accumulates(const Service& self) {
+  return self.head.kind != OperationKind::kPut && self.head.kind != OperationKind::kGet;
+}
+bool has(const Service& self, wire::Flag flag) { return (self.head.flags & flag) != 0; }
+
+// Where in this process the operation's part of the window is.
+Status find_target(Service& self) {
+  Window& window = *self.window;
+  if (self.head.type != 0) {
+    self.type = Ref<layout::Datatype>::share(layout::predefined_type(self.head.type));
+  } else {
+    HR_TRY(state->made_types.find(self.description, &self.type));
+  }
+  Operation operation{self.head.kind};
+  operation.displacement = self.head.displacement;
+  operation.count = self.head.count;
+  operation.type = self.type.get();
+  HR_TRY(locate(window, operation, &self.target));
+  return kOk;
+}
+
+Status receive(Service& self, const layout::View& into, p2p::Request** request) {
+  return p2p::ireceive(into, wire::to_target(*self.window, self.rank, self.head.tag), request);
+}
+
+layout::View view_of(std::vector<std::byte>& bytes) { return coll::bytes_view(bytes.data(), bytes.size()); }
+
+// The memory is there and what the origin has sent.
+Status do_it(Service& self) {
+  const bool wants = self.head.kind == OperationKind::kGetAccumulate || self.head.kind == OperationKind::kCompareSwap;
+  if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))
+    self.result.resize(self.target.packed);
+  std::byte* const operand = self.data.empty() ? nullptr : self.data.data();
+  Control& control = *self.window->own().control;
+  switch (self.head.kind) {
+    case OperationKind::kPut:
+      return has(self, wire::kDataFollows) ? kOk : layout::unpack(self.target, 0, self.data.size(), operand);
+    case OperationKind::kGet:
+      return layout::pack(self.target, 0, self.result.size(), self.result.data());
+    case OperationKind::kCompareSwap:
+      return compare_and_swap(self.target, operand, operand + self.data.size() / 2, self.result.data(), control);
+    default: {
+      const layout::Datatype* const element = element_of(*self.type);
+      if (element == nullptr) return fail(Errc::kType, "the target's datatype has elements of several types");
+      const layout::Op* const op = op_of(self.head.op);
+      return update(self.target, *op, *element, operand, wants ? self.result.data() : nullptr, control);
+    }
+  }
+}
+
+bool is_its_turn(void* argument) {
+  const auto& self = *static_cast<Service*>(argument);
+  return self.window->member(self.rank).accumulates_done == self.turn;
+}
+
+// Receives what follows the message. *placed: whether there is memory for it.
+Task receive_rest(Service* self, Status* placed) {
+  p2p::Requests<1> requests;
+  if (has(*self, wire::kDescriptionFollows)) {
+    self->description.resize(self->head.description);
+    HR_CO_TRY(receive(*self, view_of(self->description), requests.next()));
+    const Status received = co_await requests.all();
+    HR_CO_TRY(received);
+  }
+  *placed = find_target(*self);
+  if (!has(*self, wire::kDataFollows)) co_return kOk;
+  // A put goes to its place; what has none is received all the same.
+  if (placed->ok() && self->head.kind == OperationKind::kPut) {
+    HR_CO_TRY(receive(*self, self->target, requests.next()));
+  } else {
+    self->data.resize(self->head.data);
+    HR_CO_TRY(receive(*self, view_of(self->data), requests.next()));
+  }
+  std::string why = take_detail();
+  const Status received = co_await requests.all();
+  if (received.ok()) set_detail(std::move(why));
+  co_return received;
+}
+
+Task send_result(Service* self) {
+  p2p::Requests<1> requests;
+  const Window& window = *self->window;
+  layout::View from = self->target;
+  if (self->head.kind != OperationKind::kGet) from = view_of(self->result);
+  HR_CO_TRY(p2p::isend(from, window.proc(self->rank), wire::to_origin(window, window.rank(), self->head.tag),
+                       p2p::Mode::kStandard, requests.next()));
+  const Status sent = co_await requests.all();
+  co_return sent;
+}
+
+Task serve(Service* self) {
+  Status placed = kOk;
+  Task rest = receive_rest(self, &placed);
+  Status done = co_await rest;
+  if (done.ok()) done = placed;
+  if (accumulates(*self)) {
+    if (!is_its_turn(self)) {
+      const std::string why = take_detail();
+      const p2p::When turn{is_its_turn, self, self->window->context()};
+      const Status waited = co_await turn;
+      if (waited.ok()) set_detail(why);
+    }
+    ++self->window->member(self->rank).accumulates_done;
+  }
+  HR_CO_TRY(done);
+  HR_CO_TRY(do_it(*self));
+  if (!has(*self, wire::kResultFollows)) co_return kOk;
+  Task sending = send_result(self);
+  const Status sent = co_await sending;
+  co_return sent;
+}
+
+void answer(Service& self, Status status) {
+  const bool inlined = status.ok() && !has(self, wire::kResultFollows);
+  std::string why;
+  if (!status.ok()) why = take_detail().substr(0, wire::kMost / 2);
+  const void* const payload = inlined ? static_cast<const void*>(self.result.data()) : why.data();
+  const std::size_t bytes = inlined ? self.result.size() : why.size();
+  const Status sent = p2p::send_message(
+      self.window->proc(self.rank),
+      wire::header(wire::Action::kAnswer, *self.window, self.cookie, 0, status.ok() ? 0 : status.code()), payload,
+      bytes);
+  if (!sent.ok()) static_cast<void>(take_detail());  // it is lost
+}
+
+void end(Service& self) {
+  answer(self, self.task.result());
+  self.link.unlink();
+  delete &self;
+}
+
+// The lock for another process, which is told.
+bool try_lock(LockWaiter& waiter) {
+  LockWord& word = waiter.window->own().control->lock;
+  const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();
+  if (!has_it) return false;
+  const Status told =
+      p2p::send_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
+  if (!told.ok()) {
+    static_cast<void>(take_detail());
+    word.release(waiter.exclusive);
+  }
+  return true;
+}
+
+}  // namespace
+
+void take_operation(const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  Window* const window = state == nullptr ? nullptr : state->find(wire::context_of(header));
+  if (window == nullptr) return;
+  auto* const self = new Service;
+  self->window = Ref<Window>::share(window);
+  self->rank = wire::rank_of(header);
+  self->cookie = header.words[2];
+  std::memcpy(&self->head, payload, sizeof self->head);
+  const std::byte* at = payload + sizeof self->head;
+  if (!has(*self, wire::kDescriptionFollows)) {
+    self->description.assign(at, at + self->head.description);
+    at += self->head.description;
+  }
+  self->data.assign(at, payload + bytes);
+  if (accumulates(*self)) self->turn = window->member(self->rank).accumulates_come++;
+  state->services.push_back(*self);
+  self->task = serve(self);
+  if (self->task.done()) return end(*self);
+  watch();
+}
+
+void take_lock(Window& window, const transport::Header& header) {
+  LockWaiter waiter{Ref<Window>::share(&window), wire::rank_of(header), wire::detail_of(header) != 0};
+  if (try_lock(waiter)) return;
+  state->lock_waiters.push_back(std::move(waiter));
+  watch();
+}
+
+bool advance_services() {
+  bool moved = false;
+  for (Service* each = state->services.front(); each != nullptr;) {
+    Service* const next = state->services.next(*each);
+    bool resumed = false;
+    if (each->task.advance(&resumed)) end(*each);
+    moved |= resumed;
+    each = next;
+  }
+  for (auto each = state->lock_waiters.begin(); each != state->lock_waiters.end();) {
+    const bool lost = p2p::is_lost(each->window->proc(each->rank));
+    if (lost) each->window->own().control->lock.stop_waiting(&each->waits);
+    const bool over = lost || try_lock(*each);
+    moved |= over;
+    each = over ? state->lock_waiters.erase(each) : std::next(each);
+  }
+  return moved;
+}
+
+void forget_services(const Window& window) {
+  for (Service* each = state->services.front(); each != nullptr;) {
+    Service* const next = state->services.next(*each);
+    if (each->window.get() == &window) {
+      each->link.unlink();
+      delete each;
+    }
+    each = next;
+  }
+  state->lock_waiters.remove_if([&](const LockWaiter& each) { return each.window.get() == &window; });
+}
+
+}  // namespace hr::rma

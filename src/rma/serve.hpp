@@ -1,0 +1,49 @@
+// Operations and locks that others ask for by messages, done here (MPI 5.0 section 12.7.3, progress). Internal to rma/.
+//
+// An operation is done in the handler of its message where all it needs has come with it; else when that has come.
+// Accumulates of one origin are applied in the order they came (accumulate_ordering, section 12.7.2).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/list.hpp"
+#include "p2p/task.hpp"
+#include "rma/window.hpp"
+#include "rma/wire.hpp"
+
+namespace hr::rma {
+
+// Owner: the state's list, until it is answered.
+struct Service {
+  Link link;
+  Ref<Window> window;
+  int rank = 0;  // the origin's
+  std::uint64_t cookie = 0;
+  wire::Head head;
+  std::vector<std::byte> description;
+  std::vector<std::byte> data;
+  std::vector<std::byte> result;
+  Ref<layout::Datatype> type;
+  layout::View target;
+  std::uint32_t turn = 0;  // of an accumulate
+  p2p::Task task;
+};
+
+// One that could not be had at once.
+struct LockWaiter {
+  Ref<Window> window;
+  int rank;  // who asks
+  bool exclusive;
+  bool waits = false;  // LockWord::try_exclusive()
+};
+
+void take_operation(const transport::Header& header, const std::byte* payload, std::size_t bytes);
+void take_lock(Window& window, const transport::Header& header);
+// True when something moved.
+bool advance_services();
+// Before the window goes.
+void forget_services(const Window& window);
+
+}  // namespace hr::rma

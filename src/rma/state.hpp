@@ -1,0 +1,41 @@
+// What rma keeps while MPI is in use, from init() to finalize(). Internal to rma/. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "base/list.hpp"
+#include "p2p/progress.hpp"
+#include "rma/describe.hpp"
+#include "rma/origin.hpp"
+#include "rma/serve.hpp"
+#include "rma/window.hpp"
+
+namespace hr::rma {
+
+struct State {
+  std::unordered_map<std::uint32_t, Window*> windows;  // by context
+  IntrusiveList<OriginOperation, &OriginOperation::link> started;
+  IntrusiveList<Service, &Service::link> services;
+  std::list<LockWaiter> lock_waiters;
+  MadeTypes made_types;
+  std::uint64_t files_made = 0;  // of shared memory, by this process: part of their names
+  bool sharing_failed = false;   // and that was noted
+  p2p::PolledWait polled;
+
+  // The window of that context; nullptr: there is none (any more).
+  [[nodiscard]] Window* find(std::uint32_t context) const noexcept {
+    const auto found = windows.find(context);
+    return found == windows.end() ? nullptr : found->second;
+  }
+};
+
+// Null outside of init() and finalize().
+extern std::unique_ptr<State> state;
+
+// There is something that progress has to look after: makes advance() a hook until there is nothing.
+void watch();
+
+}  // namespace hr::rma

@@ -1,0 +1,148 @@
+// Window: memory of a group of processes that each of them may read, write and update (MPI 5.0 chapter 12).
+//
+// A window has a communicator of its own, made of the group of the one it was made from: its context is the window's
+// number on all members, its collectives are the window's barriers, its messages the window's data.
+//
+// What an origin does with a target's memory depends on how it reaches it (Path), which is found out when the window is
+// made and kept in its Member entry:
+//   own      this process's own memory
+//   mapped   memory that both have mapped: the origin loads, stores and updates, and the target takes no part
+//   read     host memory that the system lets this process read and write (Transport::get(), put() without a key):
+//            put and get take no part of the target's, accumulates go by messages
+//   message  the target does it when it makes progress (serve.hpp)
+// Accumulates of all paths are atomic towards each other: atomic.hpp.
+//
+// Locks of passive target are words (lock_word.hpp): in memory that the processes of one host share, where all of them
+// take it by themselves; a process of another host asks the target, which takes it for it.
+//
+// Owner: reference counted; the program's handle is one reference, what is under way holds others. MPI_Win_free waits
+// for all that is under way. Threads: library lock; what is in shared memory, by atomic operations.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/count.hpp"
+#include "base/list.hpp"
+#include "base/object.hpp"
+#include "base/shared_file.hpp"
+#include "comm/communicator.hpp"
+#include "layout/datatype.hpp"
+#include "mem/mem.hpp"
+#include "rma/lock_word.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::rma {
+
+enum class Flavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
+enum class Path : std::uint8_t { kOwn, kMapped, kRead, kMessage };
+
+// Memory of this process that a dynamic window has got (section 12.2.4).
+struct Attached {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+// One process of the window, as this one sees it.
+struct Member {
+  std::byte* base = nullptr;    // own and mapped: where its memory is in this process
+  std::uint64_t address = 0;    // where it is in that process; 0 in dynamic windows
+  Count bytes = 0;              // its size
+  Count displacement_unit = 1;  // bytes
+  Control* control = nullptr;   // its words, where both reach them
+  Path path = Path::kMessage;
+  transport::Transport* memory = nullptr;  // kRead: what reads and writes it
+
+  std::byte* words = nullptr;  // `base` of host memory that is reached at any time: quick.hpp
+
+  // --- as an origin ---
+  enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
+  Lock lock = Lock::kNone;       // held by this process, or taken as held (MPI_MODE_NOCHECK)
+  bool lock_granted = false;     // by a message of the target's
+  bool started = false;          // in the group of MPI_Win_start
+  std::uint32_t unanswered = 0;  // operations by messages that the target has not done yet
+  std::uint32_t unsent = 0;      // those of them whose buffers of the origin's are still in use
+  std::uint32_t next_tag = 0;    // of their data
+  // --- as a target ---
+  bool posted = false;  // in the group of MPI_Win_post
+  // Accumulates of that process, which are applied in the order they came (serve.cpp): come so far, and applied.
+  std::uint32_t accumulates_come = 0;
+  std::uint32_t accumulates_done = 0;
+  // --- messages that have come, and that no call has used up ---
+  std::uint32_t posts = 0;
+  std::uint32_t completes = 0;
+};
+
+// Where the elements of a communication call lie.
+struct Target {
+  int rank;
+  Count displacement;
+  Count count;
+  layout::Datatype& type;
+};
+
+enum class Epoch : std::uint8_t { kNone, kFence, kStart, kLock, kLockAll };
+
+class Window final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kWindow;
+  Window() noexcept : Object(kKind) {}
+  ~Window();
+
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] int rank() const noexcept { return comm_->rank(); }
+  [[nodiscard]] int proc(int rank) const noexcept { return comm_->peer_proc(rank); }
+  [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
+  [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Member& own() noexcept { return member(rank()); }
+  Flavor flavor_ = Flavor::kCreate;
+  Ref<comm::Communicator> comm_;  // the window's own
+  Ref<comm::Group> group_;
+  Ref<comm::Errhandler> errhandler_;
+  AttributeSet attributes_;
+  std::string name_;
+  std::vector<Member> members_;  // by rank
+  // This process's memory.
+  mem::Location where_;
+  std::vector<Attached> attached_;  // dynamic windows
+
+  // What MPI_Win_get_attr points to (section 12.2.6).
+  struct {
+    void* base = nullptr;
+    Count size = 0;
+    int displacement_unit = 1;
+    int flavor = 0;
+    int model = 0;
+  } values_;
+
+  // --- hints in use (info.cpp) ---
+  Ref<comm::Info> hints_;
+  bool no_locks_ = false;
+
+  // --- epochs ---
+  int size_ = 0;
+  bool stored_ = false;           // by this process into memory of others since the last fence of memory
+  Epoch epoch_ = Epoch::kNone;    // of access
+  bool fence_used_ = false;       // operations have been started since the last fence
+  int locks_ = 0;                 // members with a lock
+  bool exposed_ = false;          // MPI_Win_post
+  std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
+  std::vector<int> post_ranks_;
+  std::uint32_t unanswered_ = 0;  // sum of the members'
+  // The first failure of an operation that had no request: for the call that ends the epoch.
+  Status failure_ = kOk;
+  std::string why_;
+
+  // --- memory that this process gave or mapped for the window ---
+  std::unique_ptr<SharedFile> file_;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> memory_;  // allocated where nothing is shared
+  std::unique_ptr<Control> own_control_;     // where it is not shared
+};
+
+}  // namespace hr::rma

@@ -1,0 +1,76 @@
+// What messages between the processes of a window mean. Internal to rma/.
+//
+//   word 0: kWindow (8 bits) | action (8) | type of lock, or 1 (8) | unused (8) | context of the window (32)
+//   word 1: sender's rank in the window (32) | kAnswer: error class (32)
+//   word 2: cookie of the origin's, which comes back unchanged
+//
+// Data that does not fit the message follows as a message of p2p: to the target in the window's context, to the origin
+// in its context for local collectives, which no collective of the window uses; both with the operation's tag.
+#pragma once
+
+#include <cstdint>
+
+#include "comm/communicator.hpp"
+#include "p2p/layer_message.hpp"
+#include "rma/operation.hpp"
+
+namespace hr::rma::wire {
+
+enum class Action : std::uint8_t {
+  kOperate,  // payload: Head, description of the target's type, data
+  kAnswer,   // it is done: the result where it is short, or the text of an error
+  kLock,     // asks for the target's lock
+  kLocked,   // it is the asker's
+  kUnlock,
+  kPost,      // MPI_Win_post has opened the target's memory to this origin
+  kComplete,  // MPI_Win_complete: the origin has done all it wanted to
+};
+
+struct Head {
+  OperationKind kind;
+  layout::OpKind op;
+  std::uint8_t flags;
+  std::uint8_t unused;
+  std::uint32_t type;         // handle of a predefined type; 0: described
+  std::uint32_t description;  // bytes
+  std::uint32_t tag;          // of what follows
+  std::uint64_t data;         // bytes for the target
+  std::int64_t displacement;
+  std::int64_t count;
+};
+enum Flag : std::uint8_t {
+  kDescriptionFollows = 1,
+  kDataFollows = 2,
+  kResultFollows = 4,  // the result comes as a message of p2p
+};
+
+// The most bytes of one such message, and of a result in an answer.
+inline constexpr std::size_t kMost = 4096;
+
+inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,
+                                int error = 0) noexcept {
+  return {{static_cast<std::uint64_t>(p2p::wire::Kind::kWindow) | static_cast<std::uint64_t>(action) << 8 |
+               static_cast<std::uint64_t>(detail) << 16 | static_cast<std::uint64_t>(window.context()) << 32,
+           static_cast<std::uint32_t>(window.rank()) | static_cast<std::uint64_t>(error) << 32, cookie}};
+}
+inline Action action_of(const transport::Header& header) noexcept {
+  return static_cast<Action>(header.words[0] >> 8 & 0xff);
+}
+inline std::uint8_t detail_of(const transport::Header& header) noexcept {
+  return static_cast<std::uint8_t>(header.words[0] >> 16 & 0xff);
+}
+inline std::uint32_t context_of(const transport::Header& header) noexcept {
+  return static_cast<std::uint32_t>(header.words[0] >> 32);
+}
+inline int rank_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] & 0xffffffffU); }
+inline int error_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] >> 32); }
+
+// Of data to the target, and of results.
+inline p2p::Envelope to_target(const Window& window, int origin, std::uint32_t tag) noexcept {
+  return {window.context(), origin, static_cast<int>(tag)};
+}
+inline p2p::Envelope to_origin(const Window& window, int target, std::uint32_t tag) noexcept {
+  return {window.context() + comm::kLocalCollectiveContext, target, static_cast<int>(tag)};
+}
+
+}  // namespace hr::rma::wire

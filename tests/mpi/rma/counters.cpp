@@ -1,0 +1,202 @@
+// Atomicity and mutual exclusion: counters that all ranks update at once by every kind of update, on windows of every
+// kind (argument), and sections that an exclusive lock keeps apart.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "window_memory.hpp"
+
+namespace {
+
+using rma_test::WindowMemory;
+
+constexpr int kTimes = 200;
+
+template <class Value>
+Value& at(const WindowMemory& memory, int index) {
+  return static_cast<Value*>(memory.own())[index];
+}
+
+// Tickets: every number once.
+void tickets(const check::Environment& mpi, const std::string& kind) {
+  WindowMemory memory(kind, 64, 8);
+  at<std::int64_t>(memory, 0) = 0;
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  std::vector<std::int64_t> mine;
+  CHECK_OK(MPI_Win_lock_all(0, memory.window));
+  const std::int64_t one = 1;
+  for (int i = 0; i < kTimes; ++i) {
+    std::int64_t ticket = -1;
+    CHECK_OK(MPI_Fetch_and_op(&one, &ticket, MPI_INT64_T, 0, memory.displacement(0, 0), MPI_SUM, memory.window));
+    CHECK_OK(MPI_Win_flush(0, memory.window));
+    CHECK(mine.empty() || ticket > mine.back());
+    mine.push_back(ticket);
+  }
+  CHECK_OK(MPI_Win_unlock_all(memory.window));
+  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(mpi.size));
+  CHECK_OK(MPI_Allgather(mine.data(), kTimes, MPI_INT64_T, all.data(), kTimes, MPI_INT64_T, MPI_COMM_WORLD));
+  std::sort(all.begin(), all.end());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(all[i], i);
+}
+
+// One number by additions of all forms, some without waiting, by compare-and-swap loops, and by its owner.
+template <class Value>
+void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype type, bool swaps) {
+  WindowMemory memory(kind, 16 * sizeof(Value), static_cast<int>(sizeof(Value)));
+  for (int i = 0; i < 16; ++i) at<Value>(memory, i) = Value(0);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Win_lock_all(0, memory.window));
+  const std::vector<Value> ones(4, Value(1));
+  for (int i = 0; i < kTimes; ++i) {
+    for (int target = 0; target < mpi.size; ++target) {
+      const MPI_Aint place = memory.displacement(target, 0);
+      CHECK_OK(MPI_Accumulate(ones.data(), 4, type, target, place, 4, type, MPI_SUM, memory.window));
+      Value before[4];
+      if (i % 8 == 0) {
+        CHECK_OK(
+            MPI_Get_accumulate(ones.data(), 4, type, before, 4, type, target, place, 4, type, MPI_SUM, memory.window));
+        CHECK_OK(MPI_Win_flush(target, memory.window));
+        CHECK(before[0] == before[0] && !(before[0] == Value(-1)));
+      }
+      for (bool done = !swaps; !done;) {
+        Value seen;
+        Value wanted;
+        CHECK_OK(MPI_Fetch_and_op(nullptr, &seen, type, target, place, MPI_NO_OP, memory.window));
+        CHECK_OK(MPI_Win_flush(target, memory.window));
+        wanted = seen + Value(1);
+        Value found;
+        CHECK_OK(MPI_Compare_and_swap(&wanted, &seen, &found, type, target, place, memory.window));
+        CHECK_OK(MPI_Win_flush(target, memory.window));
+        done = found == seen;
+      }
+    }
+  }
+  CHECK_OK(MPI_Win_unlock_all(memory.window));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, mpi.rank, 0, memory.window));
+  const int adds = kTimes + kTimes / 8;
+  for (int i = 0; i < 4; ++i) CHECK(at<Value>(memory, i) == Value(mpi.size * (adds + (i == 0 && swaps ? kTimes : 0))));
+  CHECK_OK(MPI_Win_unlock(mpi.rank, memory.window));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// Read, add, write: right only if nobody else is in between.
+void exclusion(const check::Environment& mpi, const std::string& kind) {
+  WindowMemory memory(kind, 64, 1);
+  at<int>(memory, 0) = 0;
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  for (int i = 0; i < kTimes; ++i) {
+    const int target = i % mpi.size;
+    const MPI_Aint place = memory.displacement(target, 0);
+    int value = -1;
+    CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, memory.window));
+    CHECK_OK(MPI_Get(&value, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
+    CHECK_OK(MPI_Win_flush(target, memory.window));
+    ++value;
+    CHECK_OK(MPI_Put(&value, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
+    CHECK_OK(MPI_Win_unlock(target, memory.window));
+    if (i % 5 == 0) {  // readers in between
+      int other = -1;
+      CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, memory.window));
+      CHECK_OK(MPI_Get(&other, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
+      CHECK_OK(MPI_Win_unlock(target, memory.window));
+      CHECK(other >= value);
+    }
+  }
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, mpi.rank, 0, memory.window));
+  const int rounds = kTimes / mpi.size + (mpi.rank < kTimes % mpi.size ? 1 : 0);
+  CHECK_EQ(at<int>(memory, 0), rounds * mpi.size);
+  CHECK_OK(MPI_Win_unlock(mpi.rank, memory.window));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// Accumulates of one origin to one place are applied in their order, short and long ones.
+void order(const check::Environment& mpi, const std::string& kind) {
+  constexpr int kLong = 20000;
+  WindowMemory memory(kind, kLong * sizeof(int), 4);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  const int target = (mpi.rank + 1) % mpi.size;
+  const MPI_Aint place = memory.displacement(target, 0);
+  std::vector<std::vector<int>> values;
+  for (int i = 0; i < 20; ++i) values.emplace_back(kLong, i);
+  CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, memory.window));
+  for (int i = 0; i < 20; ++i) {
+    const int length = i % 3 == 1 ? kLong : 2;
+    CHECK_OK(MPI_Accumulate(values[static_cast<std::size_t>(i)].data(), length, MPI_INT, target, place, length, MPI_INT,
+                            MPI_REPLACE, memory.window));
+  }
+  int found[2] = {-1, -1};
+  CHECK_OK(
+      MPI_Get_accumulate(nullptr, 0, MPI_INT, found, 2, MPI_INT, target, place, 2, MPI_INT, MPI_NO_OP, memory.window));
+  CHECK_OK(MPI_Win_unlock(target, memory.window));
+  CHECK_EQ(found[0], 19);
+  CHECK_EQ(found[1], 19);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_EQ(at<int>(memory, kLong - 1), 19);
+}
+
+struct Pair {
+  double value;
+  int index;
+};
+
+// Pairs are updated as a whole.
+void pairs(const check::Environment& mpi, const std::string& kind) {
+  WindowMemory memory(kind, 2 * sizeof(Pair), 1);
+  for (int i = 0; i < 2; ++i) at<Pair>(memory, i) = {-1, -1};
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Win_lock_all(0, memory.window));
+  for (int i = 0; i < kTimes; ++i) {
+    const Pair mine[2] = {{static_cast<double>(i * mpi.size + mpi.rank), i * mpi.size + mpi.rank},
+                          {static_cast<double>(-i - 2), mpi.rank}};
+    CHECK_OK(MPI_Accumulate(mine, 2, MPI_DOUBLE_INT, 0, memory.displacement(0, 0), 2, MPI_DOUBLE_INT, MPI_MAXLOC,
+                            memory.window));
+  }
+  CHECK_OK(MPI_Win_unlock_all(memory.window));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (mpi.rank != 0) return;
+  CHECK_EQ(at<Pair>(memory, 0).index, kTimes * mpi.size - 1);
+  CHECK_EQ(at<Pair>(memory, 0).value, kTimes * mpi.size - 1);
+  CHECK_EQ(at<Pair>(memory, 1).index, -1);
+}
+
+// Every operation of the table, once, against C++.
+void operations(const check::Environment& mpi, const std::string& kind) {
+  WindowMemory memory(kind, 64, 4);
+  const int target = (mpi.rank + 1) % mpi.size;
+  const MPI_Op ops[] = {MPI_MIN, MPI_MAX, MPI_SUM,  MPI_PROD, MPI_LAND,    MPI_BAND,
+                        MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP};
+  const int a = 12;
+  const int b = 10;
+  const int wanted[] = {10, 12, 22, 120, 1, 8, 1, 14, 0, 6, 10, 12};
+  for (int i = 0; i < 12; ++i) {
+    at<int>(memory, 0) = a;
+    CHECK_OK(MPI_Win_fence(0, memory.window));
+    int before = -1;
+    CHECK_OK(MPI_Fetch_and_op(&b, &before, MPI_INT, target, memory.displacement(target, 0), ops[i], memory.window));
+    CHECK_OK(MPI_Win_fence(0, memory.window));
+    CHECK_EQ(before, a);
+    CHECK_EQ(at<int>(memory, 0), wanted[i]);
+  }
+  CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, memory.window));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string kind = argc > 1 ? argv[1] : "allocate";
+  const check::Environment mpi(&argc, &argv);
+  tickets(mpi, kind);
+  sums<int>(mpi, kind, MPI_INT, true);
+  sums<std::int64_t>(mpi, kind, MPI_INT64_T, true);
+  sums<short>(mpi, kind, MPI_SHORT, true);
+  sums<float>(mpi, kind, MPI_FLOAT, false);
+  sums<double>(mpi, kind, MPI_DOUBLE, false);
+  sums<long double>(mpi, kind, MPI_LONG_DOUBLE, false);
+  exclusion(mpi, kind);
+  order(mpi, kind);
+  pairs(mpi, kind);
+  operations(mpi, kind);
+  return 0;
+}
