@@ -16,6 +16,7 @@
 #include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
+#include "io/io.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -94,6 +95,7 @@ Status add_use() {
   if (state.uses == 0) {
     coll::init();
     HR_TRY(comm::init());
+    io::init();
     fill_tables();
     ready = !state.checked;
   }
@@ -105,6 +107,7 @@ void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
   clear_tables();
+  io::finalize();
   comm::finalize();
   coll::finalize();
 }
