@@ -8,9 +8,7 @@
 namespace hr::io {
 namespace {
 
-int kind_of(const Access& access) {
-  return static_cast<int>(access.way) * 4 + static_cast<int>(access.pointer);
-}
+int kind_of(const Access& access) { return static_cast<int>(access.way) * 4 + static_cast<int>(access.pointer); }
 
 Status start_in_background(File& file, const Access& access, p2p::Request** request) {
   auto operation = std::make_unique<Operation>(file, access, true);
@@ -32,18 +30,21 @@ Status target(const File& file, Count current, Count offset, int whence, Count* 
   } else if (whence != abi::kSeekSet) {
     return fail(Errc::kArg, "whence is %d; it is MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END", whence);
   }
-  if (__builtin_add_overflow(base, offset, pointer) || *pointer < 0) {
+  Count sum = 0;
+  if (__builtin_add_overflow(base, offset, &sum) || sum < 0) {
     return fail(Errc::kArg, "the pointer would be at etype %lld %+lld, before the view's beginning",
                 static_cast<long long>(base), static_cast<long long>(offset));
   }
+  *pointer = sum;
   return kOk;
 }
 
 Status not_sequential(const File& file) {
   if (!file.sequential()) return kOk;
-  return fail(Errc::kUnsupportedOperation,
-              "%s was opened with MPI_MODE_SEQUENTIAL, where nothing but the shared pointer's reads and writes is allowed",
-              file.disk_->path().c_str());
+  return fail(
+      Errc::kUnsupportedOperation,
+      "%s was opened with MPI_MODE_SEQUENTIAL, where nothing but the shared pointer's reads and writes is allowed",
+      file.disk_->path().c_str());
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Status start(File& file, const Access& access, p2p::Request** request) {
 
 Status begin(File& file, const Access& access) {
   if (file.split_.request != nullptr)
-    return fail(Errc::kOther, "another split collective operation on %s is under way; end it first", file.disk_->path().c_str());
+    return fail(Errc::kOther, "another split collective operation on %s is under way; end it first",
+                file.disk_->path().c_str());
   p2p::Request* request = nullptr;
   HR_TRY(start_in_background(file, access, &request));
   // The operation holds the file, and the file holds its request: end() parts them.

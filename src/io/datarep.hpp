@@ -1,7 +1,8 @@
 // Representations: how values are written in a file (MPI 5.0 section 14.5).
 //
-// "native" and "internal" are memory's; "external32" is layout/external32.hpp's; programs register more. A representation
-// that is not memory's is converted whole, in a buffer of the host, before it is written or once it has been read.
+// "native" and "internal" are memory's; "external32" is layout/external32.hpp's; programs register more. A
+// representation that is not memory's is converted whole, in a buffer of the host, before it is written or once it has
+// been read.
 //
 // Owner: the state of this layer, from registration to the end of MPI; what was registered is never taken back.
 // Threads: library lock; the program's functions are called with it.
@@ -25,9 +26,9 @@ struct Representation {
   using Extent = std::function<Status(layout::Datatype& type, Count* extent)>;
 
   std::string name;
-  bool memorys = true;     // as values are in memory: nothing is converted
+  bool memorys = true;  // as values are in memory: nothing is converted
   bool external32 = false;
-  Convert read, write;     // of the program; empty: as in memory
+  Convert read, write;  // of the program; empty: as in memory
   Extent extent;
 };
 

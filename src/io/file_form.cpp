@@ -49,8 +49,9 @@ constexpr CallForm kForm = CallForm::kLarge;
 Status leaf_form(Datatype& type, const Representation& representation, Ref<Datatype>* form) {
   Count bytes = layout::external32_size(type);
   if (!representation.external32) HR_TRY(representation.extent(type, &bytes));
-  if (bytes < 0) return fail(Errc::kConversion, "%s has %lld bytes in the data representation \"%s\"",
-                             type.name().c_str(), static_cast<long long>(bytes), representation.name.c_str());
+  if (bytes < 0)
+    return fail(Errc::kConversion, "%s has %lld bytes in the data representation \"%s\"", type.name().c_str(),
+                static_cast<long long>(bytes), representation.name.c_str());
   return layout::make_contiguous(bytes, *layout::predefined_type(abi::kByte), kForm, form);
 }
 
@@ -123,7 +124,8 @@ Status rebuild(int combiner, Arguments& arguments, std::vector<Datatype*>& parts
       return layout::make_struct(count, blocks.data(), arguments.addresses(count).data(), parts, kForm, form);
     }
     default:
-      return fail(Errc::kType, "a datatype of combiner %d cannot be converted to another data representation", combiner);
+      return fail(Errc::kType, "a datatype of combiner %d cannot be converted to another data representation",
+                  combiner);
   }
 }
 

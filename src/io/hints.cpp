@@ -11,9 +11,17 @@ namespace {
 using comm::Info;
 
 // The rest of section 14.2.8, which only tell the program back what it said.
-constexpr std::array<const char*, 11> kOthers = {
-    "access_style", "collective_buffering", "cb_block_size", "chunked",        "chunked_item", "chunked_size",
-    "filename",     "io_node_list",         "nb_proc",       "num_io_nodes",   "mpi_assert_memory_alloc_kinds"};
+constexpr std::array<const char*, 11> kOthers = {"access_style",
+                                                 "collective_buffering",
+                                                 "cb_block_size",
+                                                 "chunked",
+                                                 "chunked_item",
+                                                 "chunked_size",
+                                                 "filename",
+                                                 "io_node_list",
+                                                 "nb_proc",
+                                                 "num_io_nodes",
+                                                 "mpi_assert_memory_alloc_kinds"};
 
 template <class Number>
 void take_number(const Info& info, const char* key, Number least, Number* number, int base = 10) {

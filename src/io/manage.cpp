@@ -1,6 +1,6 @@
 // What is asked of and done with an open file as a whole (MPI 5.0 sections 14.2.4 to 14.2.8, 14.3, 14.5.1, 14.6).
 #include "base/abi.hpp"
-#include "boot/processes.hpp"
+#include "boot/boot.hpp"
 #include "io/file_form.hpp"
 #include "io/io.hpp"
 #include "io/shared_words.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 Status not_during_split(const File& file) {
   if (file.split_.request == nullptr) return kOk;
-  return fail(Errc::kOther, "a split collective operation on %s is under way; end it first", file.disk_->path().c_str());
+  return fail(Errc::kOther, "a split collective operation on %s is under way; end it first",
+              file.disk_->path().c_str());
 }
 
 Status may_change(const File& file, Count bytes) {
@@ -51,8 +52,7 @@ Status set_size(File& file, Count bytes) {
 }
 
 Status preallocate(File& file, Count bytes) {
-  return do_once(file, may_change(file, bytes), bytes,
-                 [&] { return bytes == 0 ? kOk : file.disk_->reserve(bytes); });
+  return do_once(file, may_change(file, bytes), bytes, [&] { return bytes == 0 ? kOk : file.disk_->reserve(bytes); });
 }
 
 Status get_size(File& file, Count* bytes) { return file.disk_->size(bytes); }
@@ -69,7 +69,10 @@ Status set_view(File& file, Count displacement, layout::Datatype& etype, layout:
   Status status = not_during_split(file);
   const Representation* const representation = find_representation(datarep);
   if (status.ok() && representation == nullptr)
-    status = fail(Errc::kUnsupportedDatarep, "there is no data representation \"%.127s\"; native, internal and external32 are there, and what MPI_Register_datarep was given", datarep);
+    status = fail(Errc::kUnsupportedDatarep,
+                  "there is no data representation \"%.127s\"; native, internal and external32 are there, and what "
+                  "MPI_Register_datarep was given",
+                  datarep);
   Count start = displacement;
   if (displacement == abi::kDisplacementCurrent && file.sequential()) {
     Count pointer = 0;
@@ -102,7 +105,8 @@ Status set_atomicity(File& file, bool atomic) {
   Status status = not_during_split(file);
   bool firsts = atomic;
   HR_TRY(file.tell(&firsts, sizeof firsts));
-  if (status.ok() && firsts != atomic) status = fail(Errc::kNotSame, "flag is %d here and %d on process 0", atomic, firsts);
+  if (status.ok() && firsts != atomic)
+    status = fail(Errc::kNotSame, "flag is %d here and %d on process 0", atomic, firsts);
   HR_TRY(file.agree(status));
   file.atomic_ = atomic;
   return kOk;

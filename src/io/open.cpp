@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/abi.hpp"
-#include "boot/processes.hpp"
 #include "comm/create.hpp"
 #include "io/io.hpp"
 #include "io/shared_words.hpp"
@@ -20,9 +19,11 @@ constexpr int kModes = abi::kModeAppend | abi::kModeCreate | abi::kModeDeleteOnC
 Status check_mode(int amode) {
   const int ways = amode & (abi::kModeRdonly | abi::kModeRdwr | abi::kModeWronly);
   if (std::popcount(static_cast<unsigned>(ways)) != 1)
-    return fail(Errc::kAmode, "amode is %#x; give one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR", static_cast<unsigned>(amode));
+    return fail(Errc::kAmode, "amode is %#x; give one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR",
+                static_cast<unsigned>(amode));
   if ((amode & ~kModes) != 0)
-    return fail(Errc::kAmode, "amode is %#x, of which %#x is no mode of files", static_cast<unsigned>(amode), static_cast<unsigned>(amode & ~kModes));
+    return fail(Errc::kAmode, "amode is %#x, of which %#x is no mode of files", static_cast<unsigned>(amode),
+                static_cast<unsigned>(amode & ~kModes));
   if ((amode & abi::kModeRdonly) != 0 && (amode & (abi::kModeCreate | abi::kModeExcl)) != 0)
     return fail(Errc::kAmode, "MPI_MODE_CREATE and MPI_MODE_EXCL cannot be with MPI_MODE_RDONLY");
   if ((amode & abi::kModeRdwr) != 0 && (amode & abi::kModeSequential) != 0)
@@ -54,7 +55,9 @@ Status agree_on_mode(File& file, int amode, const char* name) {
   int firsts = amode;
   HR_TRY(file.tell(&firsts, sizeof firsts));
   Status status;
-  if (firsts != amode) status = fail(Errc::kNotSame, "amode is %#x here and %#x on process 0", static_cast<unsigned>(amode), static_cast<unsigned>(firsts));
+  if (firsts != amode)
+    status = fail(Errc::kNotSame, "amode is %#x here and %#x on process 0", static_cast<unsigned>(amode),
+                  static_cast<unsigned>(firsts));
   if (status.ok()) status = check_mode(amode);
   if (status.ok() && *name == '\0') status = fail(Errc::kBadFile, "the file has no name");
   return file.agree(status);
@@ -94,7 +97,8 @@ Status open(comm::Communicator& comm, const char* name, int amode, const comm::I
 
 Status close(File& file) {
   if (file.split_.request != nullptr)
-    return fail(Errc::kOther, "a split collective operation on %s is under way; end it first", file.disk_->path().c_str());
+    return fail(Errc::kOther, "a split collective operation on %s is under way; end it first",
+                file.disk_->path().c_str());
   Status status = file.agree(kOk);
   const Status closed = file.disk_->close();
   if (status.ok()) status = closed;

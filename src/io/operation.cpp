@@ -83,7 +83,8 @@ Status Operation::convert() {
   if (__builtin_mul_overflow(each, program_.count, &bytes))
     return fail(Errc::kCount, "%lld elements do not fit 63 bits of a file", static_cast<long long>(program_.count));
   held_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
-  if (held_ == nullptr) return fail(Errc::kNoMem, "no memory for %lld bytes to convert data in", static_cast<long long>(bytes));
+  if (held_ == nullptr)
+    return fail(Errc::kNoMem, "no memory for %lld bytes to convert data in", static_cast<long long>(bytes));
   memory_ = bytes_view(held_.get(), static_cast<std::size_t>(bytes));
   return writes() ? encode(representation, program_, held_.get()) : kOk;
 }
@@ -95,7 +96,8 @@ Status Operation::find_position() {
                 static_cast<long long>(bytes()), static_cast<long long>(etype));
   }
   if (writes() && bytes() != 0 && view_->empty())
-    return fail(Errc::kArg, "the view's filetype has no data that %lld bytes could be written to", static_cast<long long>(bytes()));
+    return fail(Errc::kArg, "the view's filetype has no data that %lld bytes could be written to",
+                static_cast<long long>(bytes()));
   etypes_ = bytes() / etype;
   Count first = 0;
   if (access_.pointer == Pointer::kExplicit) {

@@ -27,8 +27,8 @@ class Operation final : public p2p::TaskResources {
   void describe(p2p::Completion* completion) const noexcept override;
 
   // Checks the call, takes its place of the individual pointer, converts what is written. Before anything is moved. A
-  // collective call that is refused here takes part without data, since the others wait for this process; perform() then
-  // ends with that error.
+  // collective call that is refused here takes part without data, since the others wait for this process; perform()
+  // then ends with that error.
   Status prepare();
   // Moves the data. The operation outlives the task.
   [[nodiscard]] p2p::Task perform();
@@ -65,18 +65,18 @@ class Operation final : public p2p::TaskResources {
   std::shared_ptr<const FileView> view_;
   Access access_;
   Ref<layout::Datatype> type_;
-  layout::View program_;                // the program's buffer
-  layout::View memory_;                 // what is moved: that, or held_
-  std::unique_ptr<std::byte[]> held_;   // converted, or staged for the worker
+  layout::View program_;               // the program's buffer
+  layout::View memory_;                // what is moved: that, or held_
+  std::unique_ptr<std::byte[]> held_;  // converted, or staged for the worker
   Count position_ = 0;
-  Count etypes_ = 0;                    // by which pointers move
+  Count etypes_ = 0;  // by which pointers move
   std::size_t done_ = 0;
   int tag_ = 0;
   bool background_;
   bool converts_ = false;
   Status refused_;
   std::string refusal_;
-  Job job_;                             // waits, where it is dropped, for the thread: last, so that the rest is still there
+  Job job_;  // waits, where it is dropped, for the thread: last, so that the rest is still there
 };
 
 }  // namespace hr::io

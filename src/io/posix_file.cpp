@@ -47,8 +47,8 @@ Status system_error(int code, const char* what, const std::string& path) {
   for (const ErrorClass& each : kClasses) {
     if (each.code == code) found = &each;
   }
-  return fail(found != nullptr ? found->error_class : Errc::kIo, "%s %s: %s%s", what, path.c_str(),
-              std::strerror(code), found != nullptr ? found->remedy : "");
+  return fail(found != nullptr ? found->error_class : Errc::kIo, "%s %s: %s%s", what, path.c_str(), std::strerror(code),
+              found != nullptr ? found->remedy : "");
 }
 
 PosixFile::~PosixFile() { static_cast<void>(::close(descriptor_)); }

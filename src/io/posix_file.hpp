@@ -1,5 +1,5 @@
-// PosixFile: a descriptor, and what is done with it, each call whole: what the system does in part or interrupts is gone
-// on with. Errors of the system become error classes of the standard here.
+// PosixFile: a descriptor, and what is done with it, each call whole: what the system does in part or interrupts is
+// gone on with. Errors of the system become error classes of the standard here.
 //
 // Owner: shared by a File and what is under way on it. Threads: any, for data; open and close by one.
 #pragma once

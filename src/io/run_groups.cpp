@@ -15,7 +15,7 @@ using layout::Datatype;
 // The runs of a list, one after the other.
 class Runs {
  public:
-  explicit Runs(const std::vector<RunGroup>& groups) : groups_(groups) { skip_empty(); }
+  explicit Runs(std::span<const RunGroup> groups) : groups_(groups) { skip_empty(); }
   [[nodiscard]] bool over() const noexcept { return group_ == groups_.size(); }
   [[nodiscard]] Count first() const noexcept { return groups_[group_].offset + index_ * groups_[group_].stride; }
   [[nodiscard]] Count last() const noexcept { return first() + groups_[group_].length; }
@@ -30,7 +30,7 @@ class Runs {
   void skip_empty() noexcept {
     while (group_ < groups_.size() && groups_[group_].count == 0) ++group_;
   }
-  const std::vector<RunGroup>& groups_;
+  std::span<const RunGroup> groups_;
   std::size_t group_ = 0;
   Count index_ = 0;
 };

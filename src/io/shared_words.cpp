@@ -36,7 +36,8 @@ std::string path_of(int maker, std::uint64_t number) {
 }
 
 bool opened(Status status) {
-  if (!status.ok()) log::write(log::Level::kDecision, "a file's shared pointer goes by messages: %s", take_detail().c_str());
+  if (!status.ok())
+    log::write(log::Level::kDecision, "a file's shared pointer goes by messages: %s", take_detail().c_str());
   return status.ok();
 }
 
@@ -51,8 +52,7 @@ struct Turn {
 
 }  // namespace
 
-SharedWords::SharedWords(comm::Communicator& comm)
-    : comm_(comm), memory_("close files that are not needed any more") {}
+SharedWords::SharedWords(comm::Communicator& comm) : comm_(comm), memory_("close files that are not needed any more") {}
 
 SharedWords::~SharedWords() = default;
 
@@ -82,9 +82,8 @@ Task SharedWords::share(comm::Members members, bool* shared) {
   HR_CO_TRY(co_await telling);
   bool there = place.made;
   if (members.me != 0 && there) {
-    const std::string name = place.process >= 0
-                                 ? SharedFile::name_of(place.process, static_cast<int>(place.descriptor))
-                                 : path_of(members.procs[0], place.number);
+    const std::string name = place.process >= 0 ? SharedFile::name_of(place.process, static_cast<int>(place.descriptor))
+                                                : path_of(members.procs[0], place.number);
     there = opened(memory_.attach(name, kBytes));
   }
   std::uint64_t all_there = there ? 1 : 0;

@@ -1,9 +1,9 @@
 // SharedWords: what the processes of a file share: the shared pointer (MPI 5.0 section 14.4.4), and a lock for accesses
 // in atomic mode (section 14.6.1).
 //
-// On one host they are words in shared memory, so that nobody takes part in another's access. Where the processes are on
-// several, process 0 has them and serves the others by messages (word_server.hpp): an access waits until that process is
-// within MPI, or has a progress thread. No lock of a file system is needed for either.
+// On one host they are words in shared memory, so that nobody takes part in another's access. Where the processes are
+// on several, process 0 has them and serves the others by messages (word_server.hpp): an access waits until that
+// process is within MPI, or has a progress thread. No lock of a file system is needed for either.
 //
 // Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed by atomic operations;
 // who has got the lock sees what was done under it before.

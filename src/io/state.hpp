@@ -12,8 +12,8 @@ namespace hr::io {
 
 struct State {
   std::vector<std::unique_ptr<Representation>> representations;
-  std::unique_ptr<Worker> worker;   // null: nothing has been done in the background
-  std::uint64_t shared_files = 0;   // made by this process: part of their names
+  std::unique_ptr<Worker> worker;  // null: nothing has been done in the background
+  std::uint64_t shared_files = 0;  // made by this process: part of their names
 };
 
 namespace detail {

@@ -18,15 +18,19 @@ constexpr Count kSmallGap = Count{32} << 10;
 
 Status make_buffer(std::size_t bytes, Buffer* buffer) {
   buffer->reset(new (std::nothrow) std::byte[bytes]);
-  return *buffer != nullptr ? kOk : fail(Errc::kNoMem, "no memory for a buffer of %zu bytes; hint ind_rd_buffer_size "
-                                         "or ind_wr_buffer_size makes it smaller", bytes);
+  return *buffer != nullptr ? kOk
+                            : fail(Errc::kNoMem,
+                                   "no memory for a buffer of %zu bytes; hint ind_rd_buffer_size "
+                                   "or ind_wr_buffer_size makes it smaller",
+                                   bytes);
 }
 
 // Reads with gaps: runs are collected until the next one is too far away or the buffer is full, then read at once and
 // copied to where they go.
 class Sieve {
  public:
-  Sieve(const Place& place, std::byte* to) : disk_(*place.disk), to_(to), room_(static_cast<Count>(place.hints->sieve_buffer)) {
+  Sieve(const Place& place, std::byte* to)
+      : disk_(*place.disk), to_(to), room_(static_cast<Count>(place.hints->sieve_buffer)) {
     if (place.hints->sieve_reads == Choice::kDisable) gap_ = -1;
     if (place.hints->sieve_reads == Choice::kEnable) gap_ = room_;
   }

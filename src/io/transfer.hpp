@@ -1,8 +1,8 @@
 // Transfer: data between memory and the bytes of a file that a view names, by this process alone.
 //
 // Runs of the file that lie close together are read at once into a buffer, gaps included, where that takes less time
-// than a call for each ("data sieving", hint romio_ds_read); what is written is written run by run, since the bytes of a
-// gap are not ours. Memory that is no run of the host goes through a buffer.
+// than a call for each ("data sieving", hint romio_ds_read); what is written is written run by run, since the bytes of
+// a gap are not ours. Memory that is no run of the host goes through a buffer.
 //
 // *done: bytes of the view's data that were moved, from the position on, also with an error; fewer than wanted without
 // one: the file ended. Threads: any, where the memory is the host's; the layouts and the descriptor are not changed

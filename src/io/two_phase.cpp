@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "boot/processes.hpp"
+#include "boot/boot.hpp"
 #include "io/independent.hpp"
 
 namespace hr::io {
@@ -86,7 +86,8 @@ void divide(Plan* plan) {
   plan->end = high;
   const Count chunks = (high - plan->origin + plan->chunk - 1) / plan->chunk;
   const int wanted = first.aggregators > 0 ? first.aggregators : default_aggregators(plan->members);
-  const int count = static_cast<int>(std::clamp<Count>(wanted, 1, std::min<Count>(plan->members.size, std::max<Count>(chunks, 1))));
+  const int count =
+      static_cast<int>(std::clamp<Count>(wanted, 1, std::min<Count>(plan->members.size, std::max<Count>(chunks, 1))));
   for (int i = 0; i < count; ++i) {
     const int member = static_cast<int>(static_cast<Count>(i) * plan->members.size / count);
     if (member == plan->members.me) plan->own_place = i;
@@ -128,14 +129,18 @@ bool Plan::reaches_into(int member, const Interval& range) const noexcept {
   return reach.bytes != 0 && reach.first < range.last && reach.last > range.first;
 }
 
-Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests) {
+Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+                    Direction direction) {
   const comm::Members& members = plan.members;
-  return p2p::ireceive(data, {members.context, members.procs[member], members.tag}, requests->next());
+  const int tag = members.tag | static_cast<int>(direction);
+  return p2p::ireceive(data, {members.context, members.procs[member], tag}, requests->next());
 }
 
-Status send_to(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests) {
+Status send_to(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+               Direction direction) {
   const comm::Members& members = plan.members;
-  return p2p::isend(data, members.procs[member], {members.context, members.procs[members.me], members.tag},
+  const int tag = members.tag | static_cast<int>(direction);
+  return p2p::isend(data, members.procs[member], {members.context, members.procs[members.me], tag},
                     p2p::Mode::kStandard, requests->next());
 }
 
@@ -177,7 +182,8 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
   announced->lists.assign(count, {});
   p2p::RequestList requests(count);
   for (std::size_t i = 0; i < count; ++i) {
-    HR_CO_TRY(receive_from(*plan, announced->members[i], bytes_view(&announced->headers[i], sizeof(Header)), &requests));
+    HR_CO_TRY(
+        receive_from(*plan, announced->members[i], bytes_view(&announced->headers[i], sizeof(Header)), &requests));
   }
   HR_CO_TRY(co_await requests.all());
   for (std::size_t i = 0; i < count; ++i) {
@@ -212,11 +218,11 @@ Status view_of(const Announced& announced, std::size_t index, std::byte* buffer,
 }
 
 Task two_phase(Operation* operation) {
-  Plan plan{.members = operation->file().members(operation->tag())};
+  Plan plan;
+  plan.members = operation->file().members(operation->tag());
   const Reach own = own_reach(*operation);
   plan.reaches.resize(static_cast<std::size_t>(plan.members.size));
-  Task telling =
-      comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reaches.data()));
+  Task telling = comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reaches.data()));
   HR_CO_TRY(co_await telling);
   if (!is_worth_it(plan.reaches)) {
     Job job;

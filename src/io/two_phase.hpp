@@ -1,9 +1,9 @@
 // Two-phase access: the processes of a file move their data together (MPI 5.0 section 14.4, collective operations).
 //
-// All tell each other which range of the file theirs is. Where the ranges lie one behind the other, or the runs are long,
-// each goes its own way. Otherwise the whole range is cut into chunks, which some processes (the aggregators) take in
-// turn, a round at a time: in one phase data goes between its owner and the aggregator, in the other between the
-// aggregator and the file, in runs as long as they can be. A chunk's bytes that nobody has written are not touched.
+// All tell each other which range of the file theirs is. Where the ranges lie one behind the other, or the runs are
+// long, each goes its own way. Otherwise the whole range is cut into chunks, which some processes (the aggregators)
+// take in turn, a round at a time: in one phase data goes between its owner and the aggregator, in the other between
+// the aggregator and the file, in runs as long as they can be. A chunk's bytes that nobody has written are not touched.
 //
 // What goes to an aggregator in a round is announced by a header with the runs of the file; the data follows as one
 // message, which the aggregator receives straight to its places in the chunk. Data of devices goes as any message of
@@ -38,7 +38,7 @@ struct Reach {
 
 // What all processes know alike.
 struct Plan {
-  comm::Members members;
+  comm::Members members{};
   std::vector<Reach> reaches;
   std::vector<int> aggregators;  // members
   int own_place = -1;            // among them
@@ -68,7 +68,7 @@ struct Part {
   int aggregator = 0;  // member
   Header header;
   std::vector<RunGroup> groups;
-  std::size_t offset = 0, bytes = 0;   // of the packed form of its memory
+  std::size_t offset = 0, bytes = 0;  // of the packed form of its memory
   std::unique_ptr<std::byte[]> held;  // where that is not one run
 };
 
@@ -88,8 +88,12 @@ struct Announced {
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view);
 
-Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests);
-Status send_to(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests);
+// Messages to an aggregator and those back are apart, as an aggregator has both with itself.
+enum class Direction : int { kTo = 0, kBack = 0x40000000 };  // beside the tags of collectives
+Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+                    Direction direction = Direction::kTo);
+Status send_to(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+               Direction direction = Direction::kTo);
 
 [[nodiscard]] p2p::Task write_together(Operation* operation, Plan* plan);
 [[nodiscard]] p2p::Task read_together(Operation* operation, Plan* plan);

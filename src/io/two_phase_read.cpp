@@ -14,17 +14,18 @@ namespace {
 constexpr Count kSmallGap = Count{32} << 10;
 
 // Where this process's data of a round goes.
-Status expect_parts(const Operation& operation, const Plan& plan, std::vector<Part>& parts, p2p::RequestList* requests) {
+Status expect_parts(const Operation& operation, const Plan& plan, std::vector<Part>& parts,
+                    p2p::RequestList* requests) {
   const layout::View& memory = operation.memory();
   for (Part& part : parts) {
     if (part.bytes == 0) continue;
     if (memory.contiguous) {
-      HR_TRY(receive_from(plan, part.aggregator, part_of(memory, part.offset, part.bytes), requests));
+      HR_TRY(receive_from(plan, part.aggregator, part_of(memory, part.offset, part.bytes), requests, Direction::kBack));
       continue;
     }
     part.held.reset(new (std::nothrow) std::byte[part.bytes]);
     if (part.held == nullptr) return fail(Errc::kNoMem, "no memory for %zu bytes to unpack", part.bytes);
-    HR_TRY(receive_from(plan, part.aggregator, bytes_view(part.held.get(), part.bytes), requests));
+    HR_TRY(receive_from(plan, part.aggregator, bytes_view(part.held.get(), part.bytes), requests, Direction::kBack));
   }
   return kOk;
 }
@@ -79,7 +80,7 @@ Task serve(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
     Ref<layout::Datatype> type;
     layout::View view;
     HR_CO_TRY(view_of(chunk->announced, i, chunk->buffer.get(), &type, &view));
-    HR_CO_TRY(send_to(*plan, chunk->announced.members[i], view, &requests));
+    HR_CO_TRY(send_to(*plan, chunk->announced.members[i], view, &requests, Direction::kBack));
   }
   HR_CO_TRY(co_await requests.all());
   co_return kOk;

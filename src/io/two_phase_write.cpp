@@ -2,6 +2,7 @@
 #include <new>
 #include <utility>
 
+#include "io/state.hpp"
 #include "io/two_phase.hpp"
 
 namespace hr::io {

@@ -51,7 +51,8 @@ void WordServer::take_question() {
   question_ = nullptr;
   if (!arrived) return;
   const QuestionMessage asked = message_;
-  if (!post().ok()) log::write(log::Level::kError, "a file's shared pointer cannot be served: %s", take_detail().c_str());
+  if (!post().ok())
+    log::write(log::Level::kError, "a file's shared pointer cannot be served: %s", take_detail().c_str());
   switch (asked.question) {
     case kAdvance:
       return answer(asked.rank, asked.tag, words_.pointer.fetch_add(asked.value, std::memory_order_acq_rel));

@@ -1,7 +1,7 @@
 // Worker: the thread that reads and writes files while the program goes on, one job after the other.
 //
-// A job touches host memory, descriptors and layouts, and nothing that the library lock guards; what it needs is held by
-// who submitted it, and stays until the job is done. A release store tells that it is done, an acquire load sees it.
+// A job touches host memory, descriptors and layouts, and nothing that the library lock guards; what it needs is held
+// by who submitted it, and stays until the job is done. A release store tells that it is done, an acquire load sees it.
 // Owner: the state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
 #pragma once
 

@@ -178,7 +178,8 @@ class Datareps : public DatarepCallbacks<Types> {
  public:
   using DatarepCallbacks<Types>::DatarepCallbacks;
 };
-Datareps(DatarepConversionFunction*, DatarepConversionFunction*, DatarepExtentFunction*, void*) -> Datareps<DatarepTypes>;
+Datareps(DatarepConversionFunction*, DatarepConversionFunction*, DatarepExtentFunction*, void*)
+    -> Datareps<DatarepTypes>;
 Datareps(DatarepConversionFunctionC*, DatarepConversionFunctionC*, DatarepExtentFunction*, void*)
     -> Datareps<DatarepTypesC>;
 

@@ -97,8 +97,8 @@ Status file_get_info(io::File& fh, Ref<comm::Info>& info_used) {
   return info_used ? kOk : fail(Errc::kNoMem, "no room for another info object");
 }
 
-Status file_set_view(io::File& fh, Count disp, layout::Datatype& etype, layout::Datatype& filetype,
-                     const char* datarep, comm::Info* info) {
+Status file_set_view(io::File& fh, Count disp, layout::Datatype& etype, layout::Datatype& filetype, const char* datarep,
+                     comm::Info* info) {
   HR_TRY(must_be_committed("etype", etype));
   HR_TRY(must_be_committed("filetype", filetype));
   return io::set_view(fh, disp, etype, filetype, datarep, info);

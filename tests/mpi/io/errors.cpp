@@ -1,5 +1,5 @@
-// Wrong use of files, and what the system refuses: the class of the error, a text that says something, and that the file
-// is as usable as before.
+// Wrong use of files, and what the system refuses: the class of the error, a text that says something, and that the
+// file is as usable as before.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -127,7 +127,8 @@ void arguments(const check::Environment& mpi) {
   CHECK_CLASS(MPI_File_get_byte_offset(file, -1, &offset), MPI_ERR_ARG);
 
   // Views.
-  MPI_Datatype backwards = MPI_DATATYPE_NULL, before = MPI_DATATYPE_NULL, twice = MPI_DATATYPE_NULL, open = MPI_DATATYPE_NULL;
+  MPI_Datatype backwards = MPI_DATATYPE_NULL, before = MPI_DATATYPE_NULL, twice = MPI_DATATYPE_NULL,
+               open = MPI_DATATYPE_NULL;
   const int places[] = {3, 0}, same[] = {1, 1}, negative[] = {-1, 1};
   MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &backwards);
   MPI_Type_create_indexed_block(2, 1, negative, MPI_INT, &before);
@@ -218,7 +219,8 @@ void full(const check::Environment& mpi) {
   std::vector<unsigned char> data(2 * kLimit, static_cast<unsigned char>(mpi.rank + 1));
   MPI_Status status;
   // Every rank alone, the same bytes.
-  CHECK_CLASS(MPI_File_write_at(file, 0, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status), MPI_ERR_NO_SPACE);
+  CHECK_CLASS(MPI_File_write_at(file, 0, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status),
+              MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));
   MPI_Barrier(MPI_COMM_WORLD);
   // Interleaved, so that some write for others: all learn of it.

@@ -29,7 +29,7 @@ MPI_Offset position_of(MPI_File file) {
   return offset;
 }
 
-void facts(const check::Environment& mpi) {
+void facts() {
   const Name name("functions");
   MPI_File file = open_file(name);
   int amode = 0, result = 0;
@@ -61,7 +61,7 @@ void facts(const check::Environment& mpi) {
 
 void hints() {
   const Name name("functions");
-  const Info wanted{{"cb_buffer_size", "65536"},     {"cb_nodes", "2"},       {"romio_cb_write", "enable"},
+  const Info wanted{{"cb_buffer_size", "65536"},        {"cb_nodes", "2"},       {"romio_cb_write", "enable"},
                     {"ind_rd_buffer_size", "nonsense"}, {"unknown_to_all", "1"}, {"access_style", "write_once"},
                     {"striping_unit", "8192"}};
   MPI_File file = open_file(name, MPI_MODE_RDWR | MPI_MODE_CREATE, wanted);
@@ -84,7 +84,7 @@ void hints() {
   CHECK_OK(MPI_File_close(&file));
 }
 
-void views_and_pointers(const check::Environment& mpi) {
+void views_and_pointers() {
   const Name name("functions");
   MPI_File file = open_file(name);
   MPI_Offset displacement = -1, bytes = -1;
@@ -130,7 +130,6 @@ void views_and_pointers(const check::Environment& mpi) {
   CHECK_EQ(numbers[0], -1);
   CHECK_EQ(position_of(file), 1004);
   CHECK_OK(MPI_File_close(&file));
-  static_cast<void>(mpi);
 }
 
 // Many requests, completed in any order; and the plain and large forms of one access each.
@@ -173,7 +172,8 @@ void many_requests(const check::Environment& mpi) {
   MPI_Type_create_resized(MPI_INT, 0, 4 * mpi.size, &filetype);
   MPI_Type_commit(&filetype);
   CHECK_OK(MPI_File_set_view(file, 4 * mpi.rank, MPI_INT, filetype, "native", MPI_INFO_NULL));
-  for (int i = 0; i < 3; ++i) CHECK_OK(MPI_File_iwrite_at_all(file, i * 1000, &data[static_cast<std::size_t>(i) * 1000], 1000, type, &three[i]));
+  for (int i = 0; i < 3; ++i)
+    CHECK_OK(MPI_File_iwrite_at_all(file, i * 1000, &data[static_cast<std::size_t>(i) * 1000], 1000, type, &three[i]));
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 2; i >= 0; --i) CHECK_OK(MPI_Wait(&three[i], MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);
@@ -283,9 +283,9 @@ void nothing(const check::Environment& mpi) {
 
 int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv);
-  facts(mpi);
+  facts();
   hints();
-  views_and_pointers(mpi);
+  views_and_pointers();
   many_requests(mpi);
   atomic(mpi);
   several();

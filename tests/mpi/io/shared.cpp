@@ -1,5 +1,5 @@
-// The shared pointer: all ranks use it at once, in every form; ordered accesses; where it is afterwards. Every record of
-// the file is found once, whole, and those of one rank in its order.
+// The shared pointer: all ranks use it at once, in every form; ordered accesses; where it is afterwards. Every record
+// of the file is found once, whole, and those of one rank in its order.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

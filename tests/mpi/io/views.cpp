@@ -31,9 +31,9 @@ struct Settings {
 // What all ranks know of a round.
 struct Round {
   int etype_bytes;
-  int tile;                        // etypes
-  std::vector<int> owner;          // of each etype of a tile; -1: nobody
-  bool distributed = false;        // by a distributed array, with...
+  int tile;                  // etypes
+  std::vector<int> owner;    // of each etype of a tile; -1: nobody
+  bool distributed = false;  // by a distributed array, with...
   int gsizes[2], psizes[2], distribs[2], dargs[2];
   int displacement, first_tile, tiles;  // where data begins (tiles), how much there is
   int hints;
@@ -75,8 +75,10 @@ void distribute(Generator& random, int ranks, Round& round) {
   }
   round.tile = round.gsizes[0] * round.gsizes[1];
   for (int i = 0; i < round.tile; ++i) {
-    const int row = owner_in_dimension(i / round.gsizes[1], round.gsizes[0], dims[0], round.distribs[0], round.dargs[0]);
-    const int column = owner_in_dimension(i % round.gsizes[1], round.gsizes[1], dims[1], round.distribs[1], round.dargs[1]);
+    const int row =
+        owner_in_dimension(i / round.gsizes[1], round.gsizes[0], dims[0], round.distribs[0], round.dargs[0]);
+    const int column =
+        owner_in_dimension(i % round.gsizes[1], round.gsizes[1], dims[1], round.distribs[1], round.dargs[1]);
     round.owner.push_back(row * dims[1] + column);
   }
 }
@@ -319,10 +321,14 @@ io_test::Info* make_hints(int which, int ranks) {
     case 1:
       return new io_test::Info{{"cb_buffer_size", "1000"}, {"cb_nodes", "1"}, {"romio_ds_read", "disable"}};
     case 2:
-      return new io_test::Info{{"cb_buffer_size", "4096"}, {"cb_nodes", std::to_string(ranks)},
-                               {"romio_cb_write", "enable"}, {"romio_cb_read", "enable"}};
+      return new io_test::Info{{"cb_buffer_size", "4096"},
+                               {"cb_nodes", std::to_string(ranks)},
+                               {"romio_cb_write", "enable"},
+                               {"romio_cb_read", "enable"}};
     case 3:
-      return new io_test::Info{{"romio_cb_write", "disable"}, {"romio_cb_read", "disable"}, {"ind_rd_buffer_size", "16"},
+      return new io_test::Info{{"romio_cb_write", "disable"},
+                               {"romio_cb_read", "disable"},
+                               {"ind_rd_buffer_size", "16"},
                                {"ind_wr_buffer_size", "48"}};
     case 4:
       return new io_test::Info{{"ind_rd_buffer_size", "700"}, {"romio_ds_read", "enable"}, {"cb_buffer_size", "7"}};
@@ -339,7 +345,8 @@ class Part {
         rank_(rank),
         places_(round.places_of(rank)),
         memory_(static_cast<int>(places_.size()) * round.tiles, round.etype_bytes, etype, random),
-        buffer_(memory_.span, settings.devices ? hr::test::kAllKinds[draw(random, 0, 7)] : hr::test::MemoryKind::kHost) {}
+        buffer_(memory_.span,
+                settings.devices ? hr::test::kAllKinds[draw(random, 0, 7)] : hr::test::MemoryKind::kHost) {}
 
   std::size_t units() const { return memory_.offsets.size(); }
   Call call(MPI_File file) const {
@@ -354,8 +361,9 @@ class Part {
     const Bytes wanted = expected(there);
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] != wanted[i])
-        check::fail(__FILE__, __LINE__, std::string(what) + ": byte " + std::to_string(i) + " of the buffer is " +
-                                            std::to_string(found[i]) + ", not " + std::to_string(wanted[i]));
+        check::fail(__FILE__, __LINE__,
+                    std::string(what) + ": byte " + std::to_string(i) + " of the buffer is " +
+                        std::to_string(found[i]) + ", not " + std::to_string(wanted[i]));
     }
   }
 
@@ -402,8 +410,9 @@ void compare(const Bytes& found, const Bytes& wanted) {
   CHECK_EQ(found.size(), wanted.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] != wanted[i])
-      check::fail(__FILE__, __LINE__, "byte " + std::to_string(i) + " of the file is " + std::to_string(found[i]) +
-                                          ", not " + std::to_string(wanted[i]));
+      check::fail(__FILE__, __LINE__,
+                  "byte " + std::to_string(i) + " of the file is " + std::to_string(found[i]) + ", not " +
+                      std::to_string(wanted[i]));
   }
 }
 
@@ -431,7 +440,8 @@ void read_back(const Settings& settings, const Round& round, MPI_File file, int 
 
 void play(const Settings& settings, const check::Environment& mpi, const io_test::Name& name, int number) {
   const Round round = draw_round(settings, mpi.size, number);
-  Generator random(settings.seed * 77 + static_cast<std::uint64_t>(number) * 1000 + static_cast<std::uint64_t>(mpi.rank));
+  Generator random(settings.seed * 77 + static_cast<std::uint64_t>(number) * 1000 +
+                   static_cast<std::uint64_t>(mpi.rank));
   Generator common(round.salt);
   Bytes before;
   if (round.old_content) before.assign(static_cast<std::size_t>(draw(common, 1, 6000)), 0xee);
@@ -460,7 +470,8 @@ void play(const Settings& settings, const check::Environment& mpi, const io_test
   read_back(settings, round, file, mpi.rank, random, etype, wanted.size());
   // The file ends somewhere else.
   const std::size_t cut = wanted.empty() ? 0 : static_cast<std::size_t>(common() % wanted.size());
-  const std::size_t whole = cut / static_cast<std::size_t>(round.etype_bytes) * static_cast<std::size_t>(round.etype_bytes);
+  const std::size_t whole =
+      cut / static_cast<std::size_t>(round.etype_bytes) * static_cast<std::size_t>(round.etype_bytes);
   const std::size_t size = static_cast<std::size_t>(round.displacement) + whole;
   if (size < wanted.size()) {
     CHECK_OK(MPI_File_set_size(file, static_cast<MPI_Offset>(size)));
@@ -489,6 +500,7 @@ int main(int argc, char** argv) {
     if (mpi.rank == 0 && std::getenv("TEST_VERBOSE") != nullptr) std::fprintf(stderr, "round %d\n", round);
     play(settings, mpi, name, round);
   }
-  if (mpi.rank == 0) std::printf("seed %llu, %d rounds\n", static_cast<unsigned long long>(settings.seed), settings.rounds);
+  if (mpi.rank == 0)
+    std::printf("seed %llu, %d rounds\n", static_cast<unsigned long long>(settings.seed), settings.rounds);
   return 0;
 }
