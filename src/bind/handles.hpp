@@ -14,6 +14,7 @@
 #include "comm/group.hpp"
 #include "comm/info.hpp"
 #include "comm/session.hpp"
+#include "io/file.hpp"
 #include "layout/datatype.hpp"
 #include "layout/op.hpp"
 #include "mpi.h"
@@ -88,6 +89,12 @@ struct HandleOf<rma::Window> {
   using Type = MPI_Win;
   static constexpr std::uintptr_t kNull = abi::kWinNull;
   static rma::Window* predefined(std::uintptr_t) noexcept { return nullptr; }
+};
+template <>
+struct HandleOf<io::File> {
+  using Type = MPI_File;
+  static constexpr std::uintptr_t kNull = abi::kFileNull;
+  static io::File* predefined(std::uintptr_t) noexcept { return nullptr; }
 };
 template <>
 struct HandleOf<p2p::Request> {

@@ -12,6 +12,7 @@ namespace hr::bind {
 namespace {
 
 thread_local Ref<comm::Communicator> blamed;  // alive until the error is raised
+thread_local Ref<io::File> blamed_file;
 thread_local Ref<comm::Errhandler> blamed_handler;
 bool world_serves = true;
 
@@ -28,6 +29,7 @@ comm::Errhandler* handler_of(Object& where) {
   if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
   if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
   if (where.is(ObjectKind::kWindow)) return static_cast<rma::Window&>(where).errhandler_.get();
+  if (where.is(ObjectKind::kFile)) return static_cast<io::File&>(where).errhandler_.get();
   return nullptr;
 }
 
@@ -86,6 +88,7 @@ constexpr HandleType kHandleTypes[] = {
     {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", "MPI_Errhandler", Errc::kErrhandler},
     {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", "MPI_Session", Errc::kSession},
     {ObjectKind::kWindow, abi::kWinNull, "MPI_WIN_NULL", "MPI_Win", Errc::kWin},
+    {ObjectKind::kFile, abi::kFileNull, "MPI_FILE_NULL", "MPI_File", Errc::kFile},
 };
 
 const HandleType& type_of(ObjectKind kind) {
@@ -115,8 +118,10 @@ Status type_failure(const char* parameter, const char* index, const void* handle
 int raise(const Call& call, Object* where, Status status) {
   const LibraryGuard guard;  // a call that only tests may not have the lock
   const Ref<comm::Communicator> better = std::exchange(blamed, {});
+  const Ref<io::File> better_file = std::exchange(blamed_file, {});
   const Ref<comm::Errhandler> chosen = std::exchange(blamed_handler, {});
   if (better) where = better.get();
+  if (better_file) where = better_file.get();
   status = visible(status);
   std::string detail = take_detail();
   const bool bare = stays_bare(status, detail);
@@ -130,7 +135,13 @@ int raise(const Call& call, Object* where, Status status) {
   return invoke_on(where, call.fallback, code, text);
 }
 
-void blame(Object* where) noexcept { blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where)); }
+void blame(Object* where) noexcept {
+  if (where->is(ObjectKind::kFile)) {
+    blamed_file = Ref<io::File>::share(static_cast<io::File*>(where));
+  } else {
+    blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where));
+  }
+}
 void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
 void a_session_begins() noexcept { world_serves = false; }
 

@@ -16,6 +16,7 @@
 #include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
+#include "io/io.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -96,6 +97,7 @@ Status add_use() {
     coll::init();
     HR_TRY(comm::init());
     rma::init();
+    io::init();
     fill_tables();
     ready = !state.checked;
   }
@@ -107,6 +109,7 @@ void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
   clear_tables();
+  io::finalize();
   rma::finalize();
   comm::finalize();
   coll::finalize();

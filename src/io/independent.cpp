@@ -1,0 +1,25 @@
+#include "io/independent.hpp"
+
+namespace hr::io {
+
+p2p::Task independent(Operation* operation, Job* job) {
+  if (operation->bytes() == 0) co_return kOk;
+  std::size_t done = 0;
+  Status status;
+  if (operation->memory().where.is_device()) {
+    // Copies of devices need the library's lock.
+    status = operation->writes() ? write_view(operation->place(), operation->memory(), &done)
+                                 : read_view(operation->place(), operation->memory(), &done);
+  } else {
+    std::function<Status()> what = [operation, place = operation->place(), moved = &done] {
+      return operation->writes() ? write_view(place, operation->memory(), moved)
+                                 : read_view(place, operation->memory(), moved);
+    };
+    p2p::Task working = operation->work(job, &what);
+    status = co_await working;
+  }
+  operation->set_done(done);
+  co_return status;
+}
+
+}  // namespace hr::io
