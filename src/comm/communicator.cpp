@@ -46,7 +46,7 @@ const Communicator* communicator_of(std::uint32_t context) {
 // Agreements name processes, all others ranks.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
-  if (use >= kCreationContext) return source;
+  if (use >= kCreationContext && use != kPartitionedContext) return source;
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
   const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();

@@ -33,7 +33,8 @@ enum ContextUse : std::uint32_t {
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
   kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
-  kContextSpacing = 8,
+  kPartitionedContext = 7,   // parts of partitioned messages
+  kContextSpacing = 16,
 };
 
 // What coll/ keeps with a communicator; made by coll/ at the first collective.

@@ -6,6 +6,7 @@
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/partitioned_operation.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
 #include "p2p/transport_data.hpp"
@@ -174,6 +175,7 @@ void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
 void add_handlers(transport::Handlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
+  add(handlers, partitioned_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 

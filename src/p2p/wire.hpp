@@ -6,7 +6,7 @@
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled, PartitionsMet (an id)
 //           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece, NetworkPiece
@@ -43,6 +43,8 @@ enum class Kind : std::uint8_t {
   kCancelled,     // none had; the message is gone. Otherwise there is no answer, and the message goes on
   kNetworkPiece,  // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
   kNotCancelled,  // one had: the answer to a kCancel with way 1
+  kPartitions,    // a partitioned send has been made (partitioned_meeting.cpp)
+  kPartitionsMet, // the receive that has met it answers
 };
 
 struct EagerSyncHead {
