@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
+#include "comm/failure.hpp"
 #include "comm/session.hpp"
 
 namespace hr::bind {
@@ -24,15 +25,19 @@ Object* nobodys() {
   return untouched ? world : self;
 }
 
+bool is_communicator(const Object& object) noexcept {
+  return object.is(ObjectKind::kCommunicator) || object.is(ObjectKind::kRevokedCommunicator);
+}
+
 comm::Errhandler* handler_of(Object& where) {
-  if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
+  if (is_communicator(where)) return static_cast<comm::Communicator&>(where).errhandler_.get();
   if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
   return nullptr;
 }
 
 // " (MPI_COMM_WORLD)"
 std::string place(const Object* where) {
-  if (where == nullptr || !where->is(ObjectKind::kCommunicator)) return {};
+  if (where == nullptr || !is_communicator(*where)) return {};
   const std::string& name = static_cast<const comm::Communicator*>(where)->name_;
   return name.empty() ? std::string() : " (" + name + ")";
 }
@@ -136,6 +141,16 @@ int record(Status status, std::string detail) {
   return make_instance(status.code(), describe(status, std::move(detail)));
 }
 
+comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value < kFirstAddress) {
+    comm::Communicator* const predefined = comm::predefined_communicator(value);
+    return predefined != nullptr && comm::is_revoked(*predefined) ? predefined : nullptr;
+  }
+  const bool revoked = Arena<comm::Communicator>::instance().owns(handle, ObjectKind::kRevokedCommunicator);
+  return revoked ? reinterpret_cast<comm::Communicator*>(handle) : nullptr;
+}
+
 int call_errhandler(Object& where, int code) {
   std::string text;
   if (!text_of(code, &text)) text = "error code " + std::to_string(code);
@@ -148,6 +163,10 @@ Ref<comm::Errhandler>& file_errhandler() {
 }
 
 int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind) {
+  if (kind == ObjectKind::kCommunicator) {
+    Object* const revoked = lookup_revoked(static_cast<MPI_Comm>(const_cast<void*>(handle)));
+    if (revoked != nullptr) return raise(call, revoked, comm::revoked_error());
+  }
   return raise(call, where, handle_failure(parameter, "", handle, kind));
 }
 

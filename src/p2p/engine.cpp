@@ -9,6 +9,7 @@
 #include "p2p/buffered.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/loss_watch.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -82,7 +83,10 @@ Status init() {
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
-  the_engine->transports = transport::active();
+  const auto active = transport::active();
+  the_engine->transports.assign(active.begin(), active.end());
+  HR_TRY(make_loss_watch(&the_engine->loss_watch));
+  if (the_engine->loss_watch != nullptr) the_engine->transports.push_back(the_engine->loss_watch.get());
   for (transport::Transport* each : the_engine->transports) {
     if (!each->can_sleep()) continue;
     if (the_engine->sleeper == nullptr) {

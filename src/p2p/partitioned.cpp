@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "layout/op.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/partitioned_operation.hpp"
 #include "p2p/task.hpp"
@@ -32,11 +33,13 @@ Partitioned* partitioned(Request& request, bool is_receive) {
 Status find_started_send(Request& request, Partitioned** out) {
   *out = partitioned(request, false);
   if (*out == nullptr)
-    return fail(Errc::kRequest, "the request is not of a partitioned send (MPI_Psend_init), which alone has partitions "
-                                "that can be marked as ready");
+    return fail(Errc::kRequest,
+                "the request is not of a partitioned send (MPI_Psend_init), which alone has partitions "
+                "that can be marked as ready");
   if (!request.active())
-    return fail(Errc::kRequest, "the partitioned send is not started; call MPI_Start before its partitions are marked "
-                                "as ready");
+    return fail(Errc::kRequest,
+                "the partitioned send is not started; call MPI_Start before its partitions are marked "
+                "as ready");
   return kOk;
 }
 
@@ -142,10 +145,10 @@ void Partitioned::begin(std::size_t index) {
   Part& part = parts_[index];
   part.begun = true;
   const int tag = first_tag_ + static_cast<int>(index);
-  const Status status =
-      is_receive_ ? ireceive(part.view, {arguments_.context, arguments_.peer_rank, tag}, &part.message)
-                  : isend(part.view, arguments_.peer_proc, {arguments_.context, arguments_.own_rank, tag},
-                          Mode::kStandard, &part.message);
+  const Status status = is_receive_
+                            ? ireceive(part.view, {arguments_.context, arguments_.peer_rank, tag}, &part.message)
+                            : isend(part.view, arguments_.peer_proc, {arguments_.context, arguments_.own_rank, tag},
+                                    Mode::kStandard, &part.message);
   if (!status.ok()) note(status);
 }
 
@@ -309,8 +312,9 @@ Status partitions_ready(Request& request, int count, const int* partitions) {
 Status partition_arrived(Request& request, int partition, bool* arrived) {
   Partitioned* const receive = partitioned(request, true);
   if (receive == nullptr)
-    return fail(Errc::kRequest, "the request is not of a partitioned receive (MPI_Precv_init), which alone has "
-                                "partitions that arrive");
+    return fail(Errc::kRequest,
+                "the request is not of a partitioned receive (MPI_Precv_init), which alone has "
+                "partitions that arrive");
   HR_TRY(receive->has_arrived(partition, arrived));
   if (*arrived) return kOk;
   // Rounds let other threads in, which may complete and free the request only if the program does so while it asks.

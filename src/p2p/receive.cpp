@@ -107,7 +107,10 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 
 void arrive_cancelled(Request& send) {
   Completion completion;
-  completion.cancelled = true;
+  // It was called back (loss.hpp), or the program has cancelled it.
+  completion.error = send.completion_.error;
+  completion.cancelled = completion.error.ok();
+  if (!completion.error.ok()) set_detail(send.detail_);
   transport_data::detach(send);
   finish_send(send, completion);
 }
@@ -176,6 +179,7 @@ void add_handlers(transport::Handlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
   add(handlers, partitioned_arrivals());
+  add(handlers, notice_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
@@ -206,8 +210,14 @@ bool end_at_once(Matcher& queues, Request& receive) {
   }
   const Status why = hopeless(wanted);
   if (why.ok()) return false;
+  if (may_be_interrupted(receive, why)) {
+    receive.phase_ = Request::Phase::kPosted;
+    queues.post(receive);
+    interrupt(receive, why);
+    return true;
+  }
   Completion completion;
-  completion.error = why;
+  completion.error = why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why;
   complete(receive, completion);
   return true;
 }

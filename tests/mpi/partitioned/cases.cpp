@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/check.hpp"
+#include "../common/check.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "../../gpu/device_memory.hpp"
-#include "common/check.hpp"
+#include "../common/check.hpp"
 
 namespace {
 
