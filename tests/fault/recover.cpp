@@ -485,6 +485,8 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
       }
     }
     int code = solver.run(group);
+    // Those who wait for one that has given up must not wait for it any more.
+    if (code != MPI_SUCCESS) CHECK_OK(MPIX_Comm_revoke(group.comm));
     // All have it, or none: who died in the last barrier may have let some through.
     int flag = code == MPI_SUCCESS ? 1 : 0;
     code = MPIX_Comm_agree(group.comm, &flag);
