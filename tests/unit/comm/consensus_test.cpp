@@ -53,7 +53,7 @@ class Universe {
     const Opinion* outcome = nullptr;
     for (int member = 0; member < size_; ++member) {
       const ConsensusMember& each = *members_[at(member)];
-      if (!dead_[at(member)]) ASSERT_TRUE(each.decided()) << "member " << member;
+      ASSERT_TRUE(each.decided() || dead_[at(member)]) << "member " << member;
       if (!each.decided()) continue;
       if (outcome == nullptr) outcome = &each.outcome();
       ASSERT_EQ(each.outcome(), *outcome) << "member " << member;
