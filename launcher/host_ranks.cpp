@@ -52,7 +52,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     std::move(answers));
+                                     plan.keep_going, std::move(answers));
 }
 
 HostRanks::~HostRanks() {
@@ -104,6 +104,8 @@ void HostRanks::handle(const Message& message) {
     case Kind::kLeft:
       someone_left_ = true;
       return check_stuck();
+    case Kind::kFailed:
+      return lose(message.rank, message.text);
     case Kind::kWhere: {
       const Rank* rank = find(message.rank);
       if (rank == nullptr || rank->pid <= 0 || rank->ended) return;
@@ -184,6 +186,14 @@ void HostRanks::check_stuck() {
   if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
   stuck_told_ = true;
   callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
+}
+
+// The job goes on without that rank.
+void HostRanks::lose(int rank, const std::string& why) {
+  for (boot::LossBoard& each : boards_) {
+    if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
+  }
+  pmi_->lose(rank);
 }
 
 void HostRanks::reap() {

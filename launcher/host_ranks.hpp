@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "background.hpp"
+#include "boot/loss_board.hpp"
 #include "event_loop.hpp"
 #include "input.hpp"
 #include "job_plan.hpp"
@@ -77,6 +78,8 @@ class HostRanks {
   void on_crash(Rank& rank, int signal);
   void catch_up(const Rank& rank);
   void check_stuck();
+  void lose(int rank, const std::string& why);
+  bool make_boards();
   void signal_all(int signal);
 
   EventLoop& loop_;
@@ -89,6 +92,8 @@ class HostRanks {
   std::vector<Prepared> prepared_;  // one a program
   std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
   std::unique_ptr<PmiServer> pmi_;
+  std::list<boot::LossBoard>
+      boards_;  // one a directory for shared memory; where the job goes on without ranks that die
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -107,8 +107,18 @@ void HostRanks::report_bindings() {
   callbacks_.post({.kind = Message::Kind::kBound, .text = topo::picture(machine_, numbers, cpus_)});
 }
 
+bool HostRanks::make_boards() {
+  for (const std::string& directory : plan_.shm_directories) {
+    if (boards_.emplace_back().create(boot::LossBoard::path(directory, plan_.id), plan_.ranks()).ok()) continue;
+    problem(1, take_detail());
+    return false;
+  }
+  return true;
+}
+
 void HostRanks::start() {
   if (ranks_.empty()) return;
+  if (plan_.keep_going && !make_boards()) return give_up_from(0);
   const std::vector<int> appnums = plan_.appnums();
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     Rank& rank = ranks_[at];

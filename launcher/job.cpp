@@ -153,11 +153,18 @@ void Job::fail(int exit_code, const std::string& text) {
 }
 
 // The end of one rank, which is the job's end unless it is to go on without the rank.
-void Job::fail_rank(int exit_code, const std::string& text) {
+void Job::fail_rank(const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
+  // First, as others wait for it.
+  if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(ended.rank, text);
   tree_->catch_up();
-  say(text + "; the others go on (-disable-auto-cleanup)");
+  say(text + "; the others go on (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
+}
+
+// Who waits for a rank that has died is told so, and does not wait any more.
+void Job::tell_failed(int rank, const std::string& text) {
+  if (running_ != 0) tree_->down({.kind = Kind::kFailed, .rank = rank, .text = text});
 }
 
 void Job::signal_all(int signal) {
@@ -335,18 +342,18 @@ void Job::on_ended(const Message& message) {
     // Not news.
   } else if (code != CLD_EXITED) {
     judge_death(message, status, code == CLD_DUMPED);
-    if (!ending_) tell_left(rank, finalized);
+    if (!ending_ && (finalized || !initialised)) tell_left(rank, finalized);
   } else if (status != 0 && finalized) {
     // The others are past MPI too, or near it: they end by themselves.
     if (exit_code_ == 0) exit_code_ = status;
     tell_left(rank, finalized);
   } else if (status != 0) {
-    fail_rank(status, name_of(rank) + " exited with code " + std::to_string(status) +
-                          (initialised ? " before MPI_Finalize" : ""));
-    tell_left(rank, finalized);
+    fail_rank(
+        message, status,
+        name_of(rank) + " exited with code " + std::to_string(status) + (initialised ? " before MPI_Finalize" : ""));
+    if (!initialised) tell_left(rank, finalized);
   } else if (initialised && !finalized) {
-    fail_rank(1, name_of(rank) + " exited without calling MPI_Finalize");
-    tell_left(rank, finalized);
+    fail_rank(message, 1, name_of(rank) + " exited without calling MPI_Finalize");
   } else {
     tell_left(rank, finalized);
   }
@@ -358,7 +365,7 @@ void Job::judge_death(const Message& message, int signal, bool dumped) {
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
-  fail_rank(128 + signal,
+  fail_rank(message, 128 + signal,
             name_of(message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 

@@ -26,6 +26,7 @@ struct Message {
     kCredit,  // to a host. numbers: stream; bytes of output that were taken, -1: nobody wants more
     kWanted,  // text: a key that somebody waits for
     kLeft,    // a rank has ended well: who waits for others will not see it
+    kFailed,  // a rank has died, and the job goes on without it. text: why
     kWhere,   // to the host of the rank. numbers: milliseconds to find out where it is
     kFinish,  // no rank runs any more, or none shall
 

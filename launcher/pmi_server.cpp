@@ -10,11 +10,13 @@ constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 }  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-                     int machine_ranks, Callbacks callbacks)
+                     int machine_ranks, bool goes_on, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       machine_ranks_(machine_ranks),
-      callbacks_(std::move(callbacks)) {
+      goes_on_(goes_on),
+      callbacks_(std::move(callbacks)),
+      left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
   // A line that a socket does not take at once cannot be sent; without it the ranks find out by themselves.
   if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
@@ -35,7 +37,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     // compared here.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") +
-                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1"));
+                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
+                              (goes_on_ ? " goes_on=1" : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {
@@ -134,7 +137,11 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
 // Ours only (boot/pmi1.cpp): the answer goes to all when all of the job have looked.
 void PmiServer::look(int rank, std::string_view view) {
   views_[rank] = view;
-  if (views_.size() < ranks_.size()) return;
+  check_views();
+}
+
+void PmiServer::check_views() {
+  if (views_.empty() || views_.size() < left_ || std::exchange(views_told_, true)) return;
   std::map<std::string, std::string> ranks_with;
   for (const auto& [each, seen] : views_) ranks_with[seen] += std::to_string(each) + " ";
   callbacks_.views({ranks_with.begin(), ranks_with.end()});
@@ -150,15 +157,36 @@ void PmiServer::enter_barrier(int rank) {
   RankState& own = ranks_.at(rank);
   if (own.in_barrier) return;
   own.in_barrier = true;
-  if (++waiting_ < ranks_.size()) return;
+  ++waiting_;
+  check_barrier();
+}
+
+// Where nobody is left, the barrier is always reached.
+void PmiServer::check_barrier() {
+  if (waiting_ != left_ || std::exchange(fencing_, true)) return;
   callbacks_.fence(std::exchange(unfenced_, {}));
 }
 
 void PmiServer::leave_fence() {
   waiting_ = 0;
+  fencing_ = false;
   for (auto& [rank, each] : ranks_) {
     if (std::exchange(each.in_barrier, false)) callbacks_.send(rank, "cmd=barrier_out rc=0");
   }
+  if (left_ == 0 && !ranks_.empty()) check_barrier();
+}
+
+void PmiServer::lose(int rank) {
+  // Nobody will put what is asked for now, as far as it was to come from that rank.
+  for (const auto& [key, waiting] : std::exchange(asked_for_, {})) {
+    for (const int each : waiting) get(each, key, false);
+  }
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end() || std::exchange(found->second.lost, true)) return;
+  --left_;
+  if (std::exchange(found->second.in_barrier, false)) --waiting_;
+  if (views_.erase(rank) != 0 || !views_.empty()) check_views();
+  check_barrier();
 }
 
 }  // namespace hr::launcher

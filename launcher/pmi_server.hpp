@@ -35,11 +35,15 @@ class PmiServer {
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
+  // goes_on: without ranks that die (boot/loss_board.hpp).
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, Callbacks callbacks);
+            int machine_ranks, bool goes_on, Callbacks callbacks);
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
+
+  // A rank of the job has died: nobody waits for it any more. One that is not of this host counts where it is.
+  void lose(int rank);
 
   // shown: the rank need not show its stack itself.
   void answer_crash(int rank, bool shown);
@@ -65,6 +69,7 @@ class PmiServer {
     bool initialised = false;
     bool finalized = false;
     bool in_barrier = false;
+    bool lost = false;
   };
   struct Value {
     std::string text;
@@ -73,6 +78,8 @@ class PmiServer {
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
   void enter_barrier(int rank);
+  void check_barrier();
+  void check_views();
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
   void look(int rank, std::string_view view);
@@ -81,14 +88,18 @@ class PmiServer {
   std::string space_;
   std::vector<int> appnums_;
   int machine_ranks_;
+  bool goes_on_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
+  std::size_t left_;  // of these
   std::map<std::string, Value, std::less<>> values_;
   std::vector<KeyValue> unfenced_;                                  // put here since the last fence
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
   std::set<std::string, std::less<>> wanted_;                       // keys that others wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
+  bool fencing_ = false;                                            // all that are left are, and it has been told
   std::map<int, std::string> views_;                                // of ranks that wait to hear where all are
+  bool views_told_ = false;
 };
 
 }  // namespace hr::launcher

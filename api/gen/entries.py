@@ -268,7 +268,8 @@ class Writer:
             if "kept" not in parameter.flags:
                 self.after.append(f"{value} = {kind.null_handle};")
         needs_commit = kind.name == "datatype" and self.function.has_buffer
-        find = f"committed({value})" if needs_commit else f"lookup<{kind.object}>({value})"
+        revoked_too = "_revoked_too" if kind.name == "comm" and self.function.with_revoked else ""
+        find = f"committed({value})" if needs_commit else f"lookup{revoked_too}<{kind.object}>({value})"
         report = (("report_type", value) if needs_commit else
                   ("report_handle", value, f"ObjectKind::k{kind.object.split('::')[1]}"))
         condition = self.conditions.get(name)

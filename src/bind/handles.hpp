@@ -125,6 +125,15 @@ template <class T>
   return Arena<T>::instance().owns(handle) ? reinterpret_cast<T*>(handle) : nullptr;
 }
 
+// The revoked communicator behind a handle, which lookup() does not find; nullptr for all else.
+[[nodiscard]] comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept;
+// For functions that may be called with a revoked communicator.
+template <class T>
+[[nodiscard]] inline T* lookup_revoked_too(Handle<T> handle) noexcept {
+  T* const found = lookup<T>(handle);
+  return found != nullptr ? found : lookup_revoked(handle);
+}
+
 // The handle of an object; the null handle for nullptr.
 template <class T>
 [[nodiscard]] inline Handle<T> handle_of(const T* object) noexcept {

@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
+#include "comm/failure.hpp"
 #include "comm/session.hpp"
 
 namespace hr::bind {
@@ -25,8 +26,12 @@ Object* nobodys() {
   return untouched ? world : self;
 }
 
+bool is_communicator(const Object& object) noexcept {
+  return object.is(ObjectKind::kCommunicator) || object.is(ObjectKind::kRevokedCommunicator);
+}
+
 comm::Errhandler* handler_of(Object& where) {
-  if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
+  if (is_communicator(where)) return static_cast<comm::Communicator&>(where).errhandler_.get();
   if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
   if (where.is(ObjectKind::kWindow)) return static_cast<rma::Window&>(where).errhandler_.get();
   if (where.is(ObjectKind::kFile)) return static_cast<io::File&>(where).errhandler_.get();
@@ -36,7 +41,7 @@ comm::Errhandler* handler_of(Object& where) {
 // " (MPI_COMM_WORLD)"
 std::string place(const Object* where) {
   std::string name;
-  if (where != nullptr && where->is(ObjectKind::kCommunicator)) {
+  if (where != nullptr && is_communicator(*where)) {
     name = static_cast<const comm::Communicator*>(where)->name_;
   } else if (where != nullptr && where->is(ObjectKind::kWindow)) {
     name = static_cast<const rma::Window*>(where)->name_;
@@ -153,6 +158,16 @@ int record(Status status, std::string detail) {
   return make_instance(status.code(), describe(status, std::move(detail)));
 }
 
+comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value < kFirstAddress) {
+    comm::Communicator* const predefined = comm::predefined_communicator(value);
+    return predefined != nullptr && comm::is_revoked(*predefined) ? predefined : nullptr;
+  }
+  const bool revoked = Arena<comm::Communicator>::instance().owns(handle, ObjectKind::kRevokedCommunicator);
+  return revoked ? reinterpret_cast<comm::Communicator*>(handle) : nullptr;
+}
+
 int call_errhandler(Object& where, int code) {
   std::string text;
   if (!text_of(code, &text)) text = "error code " + std::to_string(code);
@@ -165,6 +180,10 @@ Ref<comm::Errhandler>& file_errhandler() {
 }
 
 int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind) {
+  if (kind == ObjectKind::kCommunicator) {
+    Object* const revoked = lookup_revoked(static_cast<MPI_Comm>(const_cast<void*>(handle)));
+    if (revoked != nullptr) return raise(call, revoked, comm::revoked_error());
+  }
   return raise(call, where, handle_failure(parameter, "", handle, kind));
 }
 

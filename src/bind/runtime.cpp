@@ -17,6 +17,7 @@
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
 #include "io/io.hpp"
+#include "comm/failure.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -47,6 +48,13 @@ void fill_tables() {
   }
   for (std::uintptr_t i = 0; i < std::size(predefined_datatypes); ++i) {
     predefined_datatypes[i] = layout::predefined_type(kFirstDatatype + i);
+  }
+}
+
+// Calls that communicate do not find its handle any more.
+void drop_from_table(comm::Communicator& revoked) {
+  for (auto& entry : predefined_communicators) {
+    if (entry == &revoked) entry = nullptr;
   }
 }
 
@@ -99,6 +107,7 @@ Status add_use() {
     rma::init();
     io::init();
     fill_tables();
+    comm::on_revoked(drop_from_table);
     ready = !state.checked;
   }
   ++state.uses;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/abi.hpp"
+#include "comm/failure.hpp"
 
 namespace hr::comm {
 
@@ -46,7 +47,9 @@ Status agree(const Members& members, const Ref<Communicator>& result) {
   agreement.takes = static_cast<bool>(result);
   std::uint32_t context = 0;
   HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
-  if (result) result->context_ = context;
+  if (!result) return kOk;
+  result->context_ = context;
+  meet_early_revocation(*result);
   return kOk;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/attributes.hpp"
 #include "base/object.hpp"
@@ -33,7 +34,9 @@ enum ContextUse : std::uint32_t {
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
   kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
-  kContextSpacing = 8,
+  kPartitionedContext = 7,   // parts of partitioned messages
+  kSurvivorsContext = 8,     // making a communicator of those who are left (shrink.hpp)
+  kContextSpacing = 16,
 };
 
 // What coll/ keeps with a communicator; made by coll/ at the first collective.
@@ -65,6 +68,9 @@ class Communicator final : public Object {
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
+  std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
+  std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
+  std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;

@@ -6,6 +6,7 @@
 #include "base/abi.hpp"
 #include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/failure.hpp"
 
 namespace hr::comm {
 
@@ -75,6 +76,7 @@ Status join(const Members& members, const Bridge& bridge, const Blob& remote_blo
   std::uint32_t context = 0;
   HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
   made->context_ = context;
+  meet_early_revocation(*made);
   *result = std::move(made);
   return kOk;
 }

@@ -9,6 +9,7 @@
 #include "p2p/buffered.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/loss_watch.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -79,7 +80,10 @@ Status init() {
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
-  the_engine->transports = transport::active();
+  const auto active = transport::active();
+  the_engine->transports.assign(active.begin(), active.end());
+  HR_TRY(make_loss_watch(&the_engine->loss_watch));
+  if (the_engine->loss_watch != nullptr) the_engine->transports.push_back(the_engine->loss_watch.get());
   the_engine->sleeper.open(the_engine->transports);
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");

@@ -6,6 +6,7 @@
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/partitioned_operation.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
 #include "p2p/transport_data.hpp"
@@ -106,7 +107,10 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 
 void arrive_cancelled(Request& send) {
   Completion completion;
-  completion.cancelled = true;
+  // It was called back (loss.hpp), or the program has cancelled it.
+  completion.error = send.completion_.error;
+  completion.cancelled = completion.error.ok();
+  if (!completion.error.ok()) set_detail(send.detail_);
   transport_data::detach(send);
   finish_send(send, completion);
 }
@@ -174,6 +178,8 @@ void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
 void add_handlers(transport::Handlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
+  add(handlers, partitioned_arrivals());
+  add(handlers, notice_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
@@ -204,8 +210,14 @@ bool end_at_once(Matcher& queues, Request& receive) {
   }
   const Status why = hopeless(wanted);
   if (why.ok()) return false;
+  if (may_be_interrupted(receive, why)) {
+    receive.phase_ = Request::Phase::kPosted;
+    queues.post(receive);
+    interrupt(receive, why);
+    return true;
+  }
   Completion completion;
-  completion.error = why;
+  completion.error = why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why;
   complete(receive, completion);
   return true;
 }

@@ -56,6 +56,8 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   Announcement announced = announcement;
   announced.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, announced.place);
   receive.recyclable_ = false;
+  if (any_endings()) [[unlikely]]
+    receive.begin();  // it may have been interrupted (loss.hpp)
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;
