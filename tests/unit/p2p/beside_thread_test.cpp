@@ -146,7 +146,7 @@ class BesideThread : public ::testing::Test {
   }
   void SetUp() override {
     before = engine()->transports;
-    engine()->transports = only;
+    engine()->transports = {&transport};
     engine()->sleeper.open(only);
     make_peer(0).transport = make_peer(0).memory = &transport;
     peer_of(0).connected = true;
@@ -159,7 +159,7 @@ class BesideThread : public ::testing::Test {
   }
   TestTransport transport;
   std::array<transport::Transport*, 1> only{&transport};
-  std::span<transport::Transport* const> before;
+  std::vector<transport::Transport*> before;
 };
 
 TEST_F(BesideThread, LongCopiesLetOthersIn) {
