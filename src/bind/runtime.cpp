@@ -16,6 +16,7 @@
 #include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
+#include "comm/spawn.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -136,7 +137,7 @@ Status init_world(int required, int* provided) {
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = state.level;
-  return kOk;
+  return comm::meet_parent();
 }
 
 Status finalize_world() {

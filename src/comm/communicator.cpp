@@ -6,6 +6,7 @@
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
+#include "comm/connections.hpp"
 #include "comm/state.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
@@ -43,10 +44,10 @@ const Communicator* communicator_of(std::uint32_t context) {
   return found;
 }
 
-// Agreements name processes, all others ranks.
+// Agreements name processes by their numbers, all others ranks.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
-  if (use >= kCreationContext) return source;
+  if (use >= kCreationContext) return boot::processes().with_number(source);
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
   const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();
@@ -67,6 +68,7 @@ constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mp
 }  // namespace
 
 Communicator::~Communicator() {
+  release_connections(*this);
   if (context_ != 0) release_context(context_);
 }
 
@@ -98,6 +100,7 @@ Status delete_predefined_attributes() {
 
 void finalize() {
   if (state == nullptr) return;
+  say_goodbye();
   state->self = {};
   state->world = {};
   state.reset();
@@ -115,6 +118,7 @@ int compare(const Communicator& a, const Communicator& b) {
 Status free(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
   HR_TRY(comm.attributes_.clear(comm.handle()));
+  if (state != nullptr && state->parent == &comm) state->parent = nullptr;
   release(&comm);
   return kOk;
 }
@@ -122,6 +126,8 @@ Status free(Communicator& comm) {
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
   HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
+  leave_together(comm);
+  comm.disconnects_ = true;
   return free(comm);
 }
 

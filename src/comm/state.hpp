@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "boot/port.hpp"
 #include "comm/communicator.hpp"
+#include "comm/connections.hpp"
 
 namespace hr::comm {
 
@@ -22,6 +24,9 @@ struct State {
   Ref<Communicator> world;
   Ref<Communicator> self;
   ContextTable contexts;
+  Communicator* parent = nullptr;  // its reference is the handle's; null: none, or freed
+  Connections connections;
+  std::vector<std::unique_ptr<boot::Port>> ports;  // opened by the program
 };
 
 // Null outside of init() and finalize().

@@ -17,6 +17,7 @@ namespace {
 
 // Where what arrives by another transport than the one that sleeps does not end the sleep.
 constexpr double kSleepUnheard = 200e-6;
+constexpr double kSleepHeard = 1;
 
 std::unique_ptr<Engine> the_engine;
 
@@ -69,6 +70,21 @@ void mark_busy(Peer& peer) {
   progress_thread::wake();
 }
 
+void take_transports() {
+  Engine& state = *the_engine;
+  state.transports = transport::active();
+  state.sleeper = nullptr;
+  state.sleep_limit = kSleepHeard;
+  for (transport::Transport* each : state.transports) {
+    if (!each->can_sleep()) continue;
+    if (state.sleeper == nullptr) {
+      state.sleeper = each;
+    } else {
+      state.sleep_limit = kSleepUnheard;
+    }
+  }
+}
+
 Status init() {
   const boot::Identity& identity = boot::identity();
   the_engine = std::make_unique<Engine>();
@@ -82,15 +98,7 @@ Status init() {
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
-  the_engine->transports = transport::active();
-  for (transport::Transport* each : the_engine->transports) {
-    if (!each->can_sleep()) continue;
-    if (the_engine->sleeper == nullptr) {
-      the_engine->sleeper = each;
-    } else {
-      the_engine->sleep_limit = kSleepUnheard;
-    }
-  }
+  take_transports();
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
