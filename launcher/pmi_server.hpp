@@ -15,6 +15,7 @@
 #include "boot/pmi1_wire.hpp"
 #include "packing.hpp"
 #include "rank_map.hpp"
+#include "spawn_request.hpp"
 
 namespace hr::launcher {
 
@@ -30,6 +31,9 @@ class PmiServer {
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
+    // A question about a service (Message::kPublish and its like), answered with a line.
+    std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // what somebody elsewhere waits for: see want()
   };
 
@@ -37,6 +41,9 @@ class PmiServer {
   // how many share the cores, where the map does not say it; else 0.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
             int machine_ranks, Callbacks callbacks);
+
+  // What is in the key-value space from the beginning.
+  void give(const std::vector<KeyValue>& pairs);
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
@@ -65,6 +72,7 @@ class PmiServer {
     bool initialised = false;
     bool finalized = false;
     bool in_barrier = false;
+    SpawnLines spawn;
   };
   struct Value {
     std::string text;
@@ -73,6 +81,8 @@ class PmiServer {
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
   void enter_barrier(int rank);
+  bool handle_spawn(int rank, std::string_view line);
+  bool handle_name(int rank, const boot::WireMessage& message);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
   void look(int rank, std::string_view view);

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "boot/contact.hpp"
 #include "comm/wait_outside.hpp"
@@ -92,10 +94,52 @@ std::uint64_t random_number() noexcept {
   return number;
 }
 
-Status own_contact(std::string* text) {
+// `network`: with an address for other hosts, in any case.
+Status own_contact(bool network, std::string* text) {
   boot::Contact contact = boot::own_contact();
-  HR_TRY(p2p::describe(&contact.network));
+  const Status status = p2p::describe(network, &contact.network);
   *text = boot::format(contact);
+  return status;
+}
+
+// Some of both are on several hosts, and there is not an address of everybody.
+bool wants_network(const Offer& one, const Offer& other) {
+  std::string host;
+  bool several = false;
+  bool lacks = false;
+  for (const Offer* side : {&one, &other}) {
+    for (const std::string& text : side->contacts) {
+      boot::Contact contact;
+      if (!boot::parse(text, &contact).ok()) return false;
+      several = several || (!host.empty() && host != contact.host);
+      host = contact.host;
+      lacks = lacks || contact.network.empty();
+    }
+  }
+  return several && lacks;
+}
+
+// Every member says how it is reached, and the leaders trade that. *own: comes with a number, which becomes the leader's.
+Status trade_offers(const Members& members, int leader, Line* line, bool network, Offer* own, Offer* other) {
+  const bool leads = members.me == leader;
+  std::string contact;
+  const Status described = own_contact(network, &contact);
+  std::string why = described.ok() ? "" : take_detail();
+  Blob own_blob;
+  add_bytes(contact.data(), contact.size(), &own_blob);
+  std::vector<Blob> contacts;
+  HR_TRY(p2p::run_blocking(allgather_blobs(members, &own_blob, &contacts)));
+  own->contacts = texts_of(contacts);
+  Blob theirs;
+  Status at_leader = kOk;
+  if (leads) at_leader = line->trade(pack(*own), &theirs);
+  if (leads && at_leader.ok()) add_bytes(&own->number, sizeof own->number, &theirs);
+  HR_TRY(tell(members, leader, at_leader, &theirs));
+  std::memcpy(&own->number, theirs.data() + theirs.size() - sizeof own->number, sizeof own->number);
+  theirs.resize(theirs.size() - sizeof own->number);
+  *other = {};
+  HR_TRY(unpack(theirs, other));
+  if (!why.empty()) log::write(log::Level::kDecision, "no address for other hosts: %s", why.c_str());
   return kOk;
 }
 
@@ -207,25 +251,12 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   HR_TRY(tell_status(members, leader, at_leader));
   const bool leads = members.me == leader;
-  std::string contact;
-  const Status described = own_contact(&contact);
-  Blob own_blob;
-  add_bytes(contact.data(), contact.size(), &own_blob);
-  std::vector<Blob> contacts;
-  HR_TRY(p2p::run_blocking(allgather_blobs(members, &own_blob, &contacts)));
-  Offer own{random_number(), leader, texts_of(contacts)};
-  Blob theirs;
-  if (leads) at_leader = line->trade(pack(own), &theirs);
-  if (leads && at_leader.ok()) add_bytes(&own.number, sizeof own.number, &theirs);
-  HR_TRY(tell(members, leader, at_leader, &theirs));
-  std::memcpy(&own.number, theirs.data() + theirs.size() - sizeof own.number, sizeof own.number);
-  theirs.resize(theirs.size() - sizeof own.number);
-
+  Offer own{random_number(), leader, {}};
   Offer other;
+  HR_TRY(trade_offers(members, leader, line, false, &own, &other));
+  if (wants_network(own, other)) HR_TRY(trade_offers(members, leader, line, true, &own, &other));
   Sides sides;
-  Status met = described;
-  if (met.ok()) met = unpack(theirs, &other);
-  if (met.ok()) met = meet(own, other, &sides);
+  const Status met = meet(own, other, &sides);
   // Nobody goes on before all of both sides can.
   const Status all = all_of_us(members, met);
   std::string why = all.ok() ? "" : take_detail();

@@ -10,12 +10,16 @@ namespace {
 
 transport::Job job() {
   const boot::Identity& identity = boot::identity();
-  return {identity.rank, identity.size, boot::processes(), identity.job_id};
+  return {identity.rank, identity.size, boot::processes(), identity.job_id, true};
 }
 
 }  // namespace
 
-Status describe(std::string* address) { return transport::describe(address); }
+Status describe(bool make, std::string* address) {
+  const Status status = transport::describe(job(), make, address);
+  take_transports();
+  return status;
+}
 
 Status meet(const transport::Meeting& meeting) {
   Engine& state = *engine();

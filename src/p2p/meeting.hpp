@@ -12,8 +12,8 @@
 
 namespace hr::p2p {
 
-// What others must know to reach this process, beside boot::own_contact(): see transport::describe().
-Status describe(std::string* address);
+// What processes on other hosts must know to reach this process, beside boot::own_contact(): see transport::describe().
+Status describe(bool make, std::string* address);
 // See transport::meet(). All of the meeting's processes are in boot::processes().
 Status meet(const transport::Meeting& meeting);
 // Nothing is under way with them, and nobody waits for them.

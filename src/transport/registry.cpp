@@ -173,9 +173,18 @@ bool shares_memory(int proc) noexcept {
   return caps.same_node || caps.same_address_space;
 }
 
-Status describe(std::string* address) {
+Status describe(const Job& job, bool make, std::string* address) {
   for (Transport* each : state->active) {
     if (address->empty()) HR_TRY(each->describe(address));
+  }
+  for (const Record* record : state->records) {
+    if (!make || !address->empty() || !record->fills_gaps) continue;
+    std::unique_ptr<Transport> made;
+    HR_TRY(record->create(job, *state->upcalls, &made));
+    if (made == nullptr) continue;
+    HR_TRY(made->open());
+    HR_TRY(made->describe(address));
+    add(std::move(made));
   }
   return kOk;
 }

@@ -254,6 +254,7 @@ struct Job {
   int size;
   const boot::Processes& processes;
   std::string_view job_id;
+  bool late = false;  // the job is under way, and the others of it make no transport now
 };
 
 // Two sets of processes, of several jobs, that are to reach one another; in all of them the same.
@@ -298,8 +299,9 @@ enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory
 // Not connected.
 [[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
 
-// Of this process, for processes of other jobs.
-Status describe(std::string* address);
+// The address of this process for processes of other jobs on other hosts. `make`: where no transport has one, that which
+// fills gaps is made now; else it stays empty.
+Status describe(const Job& job, bool make, std::string* address);
 // Opens paths to the others of a meeting; those that can be reached already keep theirs. What it returns is of this
 // process alone. active() may be other transports afterwards.
 Status meet(const Job& job, const Meeting& meeting);
