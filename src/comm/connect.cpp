@@ -20,8 +20,10 @@ namespace {
 // --- blobs: numbers and texts, one after the other ---
 
 void add_bytes(const void* data, std::size_t bytes, Blob* to) {
-  const auto* const first = static_cast<const std::byte*>(data);
-  to->insert(to->end(), first, first + bytes);
+  if (bytes == 0) return;
+  const std::size_t before = to->size();
+  to->resize(before + bytes);
+  std::memcpy(to->data() + before, data, bytes);
 }
 
 void add_text(std::string_view text, Blob* to) {

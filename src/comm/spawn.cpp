@@ -89,7 +89,7 @@ Status accept_at(const std::string& name, std::unique_ptr<boot::Channel>* channe
 }
 
 // Until the other side greets: it does when it accepts.
-Status dial(const std::string& name, std::unique_ptr<boot::Channel>* channel) {
+Status call_port(const std::string& name, std::unique_ptr<boot::Channel>* channel) {
   HR_TRY(boot::dial(name, channel));
   Status status = kOk;
   wait_outside([&] {
@@ -132,7 +132,7 @@ Status meet_parent() {
   HR_TRY(boot::parent_port(&port));
   if (port.empty()) return kOk;
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = world()->rank() == 0 ? dial(port, &channel) : kOk;
+  const Status at_root = world()->rank() == 0 ? call_port(port, &channel) : kOk;
   Ref<Communicator> made;
   HR_TRY(connect_over(*world(), 0, at_root, std::move(channel), &made));
   made->name_ = "MPI_COMM_PARENT";
@@ -167,7 +167,7 @@ Status accept(Communicator& comm, int root, const std::string& port, Ref<Communi
 Status connect(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result) {
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = comm.rank() == root ? dial(port, &channel) : kOk;
+  const Status at_root = comm.rank() == root ? call_port(port, &channel) : kOk;
   return connect_over(comm, root, at_root, std::move(channel), result);
 }
 
