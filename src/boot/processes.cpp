@@ -45,7 +45,7 @@ int Processes::add(std::string_view job, int rank, int host) {
   if (is_new) entries_.emplace_back();
   Process& entry = entries_[static_cast<std::size_t>(place->second)];
   entry.rank = rank;
-  entry.host = host;
+  if (is_new) entry.host = host;
   entry.job = number;
   entry.lost = false;
   return place->second;
