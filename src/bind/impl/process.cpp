@@ -29,6 +29,7 @@ std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info
   for (int n = 0; info != nullptr && n < info->size(); ++n) {
     const std::string& key = info->key(n);
     std::string value = *info->get(key);
+    said_where = said_where || key == "file";
     if (key == "wdir") {
       said_where = true;
       if (!value.starts_with('/')) value = working_directory() + "/" + value;

@@ -48,16 +48,16 @@ MPI_Comm spawn(MPI_Comm comm, int root, const std::string& part, int children,
 
 void values(int children) {
   for (int round = 0; round < 3; ++round) {
-    MPI_Comm inter = spawn(MPI_COMM_WORLD, family::size_of(MPI_COMM_WORLD) - 1, "child", children);
+    MPI_Comm inter = spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
     family::use(inter, true);
     // Freed in one round: connected to the end, which comes for both sides together.
     CHECK_OK(round == 1 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
 }
 
-void child(MPI_Comm parent) {
+void child(MPI_Comm parent, bool disconnects) {
   family::use(parent, false);
-  CHECK_OK(MPI_Comm_disconnect(&parent));
+  CHECK_OK(disconnects ? MPI_Comm_disconnect(&parent) : MPI_Comm_free(&parent));
   CHECK(parent == MPI_COMM_NULL);
   MPI_Comm again = parent;
   CHECK_OK(MPI_Comm_get_parent(&again));
@@ -289,9 +289,9 @@ int main(int argc, char** argv) {
   MPI_Comm parent = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_get_parent(&parent));
   const bool is_child = part == "child" || part == "member" || part == "told" || part == "stay" || part == "die" ||
-                        part == "nested child" || part == "grandchild";
+                        part == "nested child" || part == "grandchild" || part == "connected child";
   CHECK_EQ(parent != MPI_COMM_NULL, is_child);
-  if (part == "child") child(parent);
+  if (part == "child" || part == "connected child") child(parent, part == "child");
   if (part == "member") member(parent, words.at(1));
   if (part == "told") told(parent, words.at(1), words.at(2));
   if (part == "stay") stay(parent, words.at(1));
