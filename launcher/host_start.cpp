@@ -51,6 +51,7 @@ int check_directory(const std::string& directory) {
 }  // namespace
 
 bool HostRanks::prepare() {
+  if (plan_.adopted >= 0) return true;
   const std::vector<int> appnums = plan_.appnums();
   std::set<int> here;
   for (const Rank& rank : ranks_) here.insert(appnums[static_cast<std::size_t>(rank.number)]);
@@ -116,8 +117,16 @@ bool HostRanks::make_boards() {
   return true;
 }
 
+// The rank is there already; all there is of it is its socket.
+bool HostRanks::adopt(Rank& rank) {
+  rank.pmi = Descriptor(plan_.adopted);
+  loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
+  return true;
+}
+
 void HostRanks::start() {
   if (ranks_.empty()) return;
+  if (plan_.adopted >= 0) return static_cast<void>(adopt(ranks_.front()));
   if (plan_.keep_going && !make_boards()) return give_up_from(0);
   const std::vector<int> appnums = plan_.appnums();
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
@@ -151,7 +160,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
   }
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int input = nothing.get();
-  if (rank.number == 0) {
+  if (rank.number == 0 && !plan_.spawned) {
     input = callbacks_.standard_input();
     if (input < 0) input = input_.for_rank_0();
     if (input < 0) return cannot("make a pipe", errno, 1);
@@ -163,6 +172,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
       {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number, "PMI_SIZE=" + std::to_string(plan_.ranks()),
        "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
        "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
+  if (plan_.spawned) environment.emplace_back("PMI_SPAWNED=1");
   const auto arguments = as_pointers(plan_.programs[program].arguments);
   const auto variables = as_pointers(environment);
   ChildPlan plan;
@@ -181,7 +191,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
     rank.pmi.close();
     return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"", reason, kCannotExecute);
   }
-  if (rank.number == 0) input_.started();
+  if (rank.number == 0 && !plan_.spawned) input_.started();
 
   rank.outputs[0] = &forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
   rank.outputs[1] = &forwarders_.emplace_back(loop_, std::move(error), callbacks_.target(rank.number, 1));

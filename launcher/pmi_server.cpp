@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "message.hpp"
+
 namespace hr::launcher {
 namespace {
 
@@ -24,7 +26,37 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
   }
 }
 
+void PmiServer::give(const std::vector<KeyValue>& pairs) {
+  for (const auto& [key, value] : pairs) values_.insert_or_assign(key, Value{value, -1});
+}
+
+// A block of lines.
+bool PmiServer::handle_spawn(int rank, std::string_view line) {
+  SpawnLines& lines = ranks_.at(rank).spawn;
+  if (line == "mcmd=spawn") {
+    lines.begin();
+  } else if (!lines.open()) {
+    return false;
+  } else if (line != "endcmd") {
+    lines.add(line);
+  } else if (const auto request = lines.end()) {
+    callbacks_.spawn(rank, *request);
+  }
+  return true;
+}
+
+bool PmiServer::handle_name(int rank, const boot::WireMessage& message) {
+  const std::string_view command = message.command();
+  const int what = command == "publish_name"     ? Message::kPublish
+                   : command == "unpublish_name" ? Message::kUnpublish
+                   : command == "lookup_name"    ? Message::kLookUp
+                                                 : -1;
+  if (what >= 0) callbacks_.name(rank, what, message.field("service"), message.field("port"));
+  return what >= 0;
+}
+
 void PmiServer::handle_line(int rank, std::string_view line) {
+  if (handle_spawn(rank, line)) return;
   const boot::WireMessage message(line);
   const std::string_view command = message.command();
   RankState& own = ranks_.at(rank);
@@ -63,11 +95,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "crashed") {
     // Ours only (boot/pmi1.cpp): the rank waits for the answer before it ends.
     callbacks_.crashed(rank, message.number("signal", 0));
-  } else if (line.starts_with("mcmd=")) {
-    // The lines that follow, up to "endcmd", belong to it; the answer goes out with the last.
-  } else if (line == "endcmd") {
-    callbacks_.send(rank, "cmd=spawn_result rc=-1 msg=not_supported");
-  } else if (!command.empty()) {
+  } else if (!command.empty() && !handle_name(rank, message)) {
     callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
   }
 }

@@ -15,6 +15,7 @@
 #include "boot/pmi1_wire.hpp"
 #include "packing.hpp"
 #include "rank_map.hpp"
+#include "spawn_request.hpp"
 
 namespace hr::launcher {
 
@@ -30,6 +31,9 @@ class PmiServer {
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
+    // A question about a service (Message::kPublish and its like), answered with a line.
+    std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // what somebody elsewhere waits for: see want()
   };
 
@@ -38,6 +42,9 @@ class PmiServer {
   // goes_on: without ranks that die (boot/loss_board.hpp).
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
             int machine_ranks, bool goes_on, Callbacks callbacks);
+
+  // What is in the key-value space from the beginning.
+  void give(const std::vector<KeyValue>& pairs);
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
@@ -70,6 +77,7 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool lost = false;
+    SpawnLines spawn;
   };
   struct Value {
     std::string text;
@@ -80,6 +88,8 @@ class PmiServer {
   void enter_barrier(int rank);
   void check_barrier();
   void check_views();
+  bool handle_spawn(int rank, std::string_view line);
+  bool handle_name(int rank, const boot::WireMessage& message);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
   void look(int rank, std::string_view view);

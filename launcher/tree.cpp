@@ -39,10 +39,11 @@ Tree::Tree(EventLoop& loop, JobPlan plan, int own, int first, int last, bool is_
             .target = callbacks_.target,
             .others =
                 [this] {
-                  std::set<pid_t> commands;
+                  std::set<pid_t> commands = callbacks_.others();
                   for (const RemoteHost& child : children_) commands.insert(child.pid());
                   return commands;
                 },
+            .has_other_jobs = callbacks_.has_other_jobs,
             .standard_input = callbacks_.standard_input}) {
   const int places = last - first;
   const int subtrees = std::min(places, plan_.degree);
@@ -148,6 +149,7 @@ void Tree::down(const Message& message) {
   switch (message.kind) {
     case Kind::kInput:
     case Kind::kWhere:
+    case Kind::kReply:
     case Kind::kCredit: {
       if (message.host == own_host_) return own_.handle(message);
       const int place = place_of(plan_, message.host);
@@ -172,6 +174,14 @@ void Tree::finish() {
   for (RemoteHost& child : children_) child.finish();
   own_.finish();
   check_done();
+}
+
+std::set<pid_t> Tree::pids() const {
+  std::set<pid_t> all = own_.pids();
+  for (const RemoteHost& child : children_) {
+    if (child.pid() > 0) all.insert(child.pid());
+  }
+  return all;
 }
 
 void Tree::reap() {

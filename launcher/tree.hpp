@@ -26,6 +26,9 @@ class Tree {
     std::function<void(const Message&)> up;
     std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
     std::function<int()> standard_input;                        // the same
+    // Of other trees of this process: its children, and whether there are any.
+    std::function<std::set<pid_t>()> others = [] { return std::set<pid_t>(); };
+    std::function<bool()> has_other_jobs = [] { return false; };
   };
 
   // own: the host of this process, an index into the plan's, or -1. first to last: places (remote_host.hpp) below.
@@ -40,6 +43,9 @@ class Tree {
   // Below, silence is no sign of anything, or is again.
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
+
+  // Of this process: the ranks here, and the commands of agents.
+  [[nodiscard]] std::set<pid_t> pids() const;
 
   [[nodiscard]] const JobPlan& plan() const noexcept { return plan_; }
 

@@ -16,8 +16,9 @@
 #include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
-#include "io/io.hpp"
 #include "comm/failure.hpp"
+#include "comm/spawn.hpp"
+#include "io/io.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -151,7 +152,7 @@ Status init_world(int required, int* provided) {
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = state.level;
-  return kOk;
+  return comm::meet_parent();
 }
 
 Status finalize_world() {

@@ -30,6 +30,7 @@ struct Identity {
   // to be several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool goes_on = false;  // without processes that die, of which the launcher tells (loss_board.hpp)
+  bool declared_hosts = false;  // where the processes are is what the launcher declares (mpiexec --as-hosts)
 };
 
 // What process 0 says for the whole job beside the knobs of scope job: read() is called there alone, once.

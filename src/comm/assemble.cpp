@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "base/abi.hpp"
+#include "boot/boot.hpp"
+#include "comm/connections.hpp"
 #include "comm/failure.hpp"
 
 namespace hr::comm {
@@ -16,7 +18,7 @@ Participants::Participants(const Communicator& comm) {
     return;
   }
   const ProcList& other = comm.remote_->procs();
-  own_is_first_ = own[0] < other[0];
+  own_is_first_ = boot::processes().before(own[0], other[0]);
   const auto& first = own_is_first_ ? own : other;
   const auto& second = own_is_first_ ? other : own;
   both_.assign(first.begin(), first.end());
@@ -38,6 +40,7 @@ Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhan
   made->local_ = std::move(local);
   made->remote_ = std::move(remote);
   made->errhandler_ = errhandler;
+  hold_connections(*made);
   return made;
 }
 

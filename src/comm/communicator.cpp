@@ -7,6 +7,7 @@
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
+#include "comm/connections.hpp"
 #include "comm/consensus.hpp"
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
@@ -39,10 +40,10 @@ bool has_pending_operations(const Communicator& comm) {
 
 // --- for p2p, once a process is lost ---
 
-// Agreements name processes, all others ranks.
+// Agreements name processes by their numbers, all others ranks.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
-  if (use >= kCreationContext && use != kPartitionedContext) return source;
+  if (use >= kCreationContext && use != kPartitionedContext) return boot::processes().with_number(source);
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
   const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();
@@ -68,7 +69,9 @@ constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mp
 }  // namespace
 
 Communicator::~Communicator() {
-  if (context_ == 0 || state == nullptr) return;
+  if (state == nullptr) return;
+  release_connections(*this);
+  if (context_ == 0) return;
   // Messages of those who have given up may still be on their way, and others may still ask what was agreed upon.
   if (is_revoked(*this) || has_failed_member(*this)) return;
   agreements_ != 0 ? rest_context(context_) : release_context(context_);
@@ -105,6 +108,7 @@ Status delete_predefined_attributes() {
 
 void finalize() {
   if (state == nullptr) return;
+  say_goodbye();
   state->self = {};
   state->world = {};
   state.reset();
@@ -122,6 +126,7 @@ int compare(const Communicator& a, const Communicator& b) {
 Status free(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
   HR_TRY(comm.attributes_.clear(comm.handle()));
+  if (state != nullptr && state->parent == &comm) state->parent = nullptr;
   release(&comm);
   return kOk;
 }
@@ -129,6 +134,8 @@ Status free(Communicator& comm) {
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
   HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
+  leave_together(comm);
+  comm.disconnects_ = true;
   return free(comm);
 }
 

@@ -71,6 +71,8 @@ class Communicator final : public Object {
   std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
   std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
   std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)
+  bool has_others_ = false;   // processes of other jobs (connections.hpp)
+  bool disconnects_ = false;  // its end ends connections
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;
@@ -103,7 +105,8 @@ void finalize();
 // MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the
 // code of a failing delete callback, and then the communicator stays.
 Status free(Communicator& comm);
-// MPI_Comm_disconnect: also waits until no operation uses the communicator any more.
+// MPI_Comm_disconnect: also waits until no operation uses the communicator any more, with processes of other jobs on
+// none of its processes, which then are not connected through it any more.
 Status disconnect(Communicator& comm);
 
 // MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): hints that are not known here are ignored.

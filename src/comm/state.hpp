@@ -9,7 +9,9 @@
 #include <memory>
 #include <vector>
 
+#include "boot/port.hpp"
 #include "comm/communicator.hpp"
+#include "comm/connections.hpp"
 
 namespace hr::comm {
 
@@ -34,6 +36,9 @@ struct State {
   ContextTable contexts;
   std::vector<std::uint32_t> early_revocations;  // failure.cpp
   std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
+  Communicator* parent = nullptr;  // its reference is the handle's; null: none, or freed
+  Connections connections;
+  std::vector<std::unique_ptr<boot::Port>> ports;  // opened by the program
 };
 
 // Null outside of init() and finalize().

@@ -67,6 +67,14 @@ void mark_busy(Peer& peer) {
   progress_thread::wake();
 }
 
+void take_transports() {
+  Engine& state = *the_engine;
+  const auto active = transport::active();
+  state.transports.assign(active.begin(), active.end());
+  if (state.loss_watch != nullptr) state.transports.push_back(state.loss_watch.get());
+  state.sleeper.open(state.transports);
+}
+
 Status init() {
   const boot::Identity& identity = boot::identity();
   the_engine = std::make_unique<Engine>();
@@ -80,11 +88,8 @@ Status init() {
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
-  const auto active = transport::active();
-  the_engine->transports.assign(active.begin(), active.end());
   HR_TRY(make_loss_watch(&the_engine->loss_watch));
-  if (the_engine->loss_watch != nullptr) the_engine->transports.push_back(the_engine->loss_watch.get());
-  the_engine->sleeper.open(the_engine->transports);
+  take_transports();
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();

@@ -118,6 +118,9 @@ inline Status connected_peer(int proc, Peer** out) {
   return peer.connected ? kOk : connect(proc, out);
 }
 
+// Takes over which transports there are.
+void take_transports();
+
 // What arriving messages of this layer's kinds do (receive.cpp).
 void add_handlers(transport::Handlers& handlers);
 struct Arrival;

@@ -39,10 +39,12 @@ void with_signals_blocked(Start&& start) {
 }  // namespace
 
 void Sleeper::open(std::span<transport::Transport* const> transports) {
+  end_listener();
+  heard_.clear();
   limit_ = kLongest;
   for (transport::Transport* each : transports) {
     if (!each->can_sleep()) continue;
-    if (first_ == nullptr) {
+    if (first_ == nullptr || first_ == each) {
       first_ = each;
     } else if (each->arrivals() >= 0) {
       heard_.push_back(std::make_unique<Heard>(each));

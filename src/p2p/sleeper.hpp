@@ -31,6 +31,7 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
+  // Again where there are more of them than before.
   void open(std::span<transport::Transport* const> transports);
   void close() noexcept;
 
