@@ -89,15 +89,25 @@ Status acquire_all(Window& window) {
   return kOk;
 }
 
+// MPI_PROC_NULL: an epoch in which nothing can be done to anybody.
+Status lock_nobody(Window& window) {
+  if (window.nobody_locked_) return fail(Errc::kRmaSync, "MPI_PROC_NULL is locked by this process already");
+  window.nobody_locked_ = true;
+  window.epoch_ = Epoch::kLock;
+  ++window.locks_;
+  return kOk;
+}
+
 }  // namespace
 
 Status lock(Window& window, int type, int rank, int assertion) {
   if (type != abi::kLockExclusive && type != abi::kLockShared)
     return fail(Errc::kLocktype, "lock_type is %d; it may be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED", type);
-  HR_TRY(check_rank(window, rank));
+  if (rank != abi::kProcNull) HR_TRY(check_rank(window, rank));
   HR_TRY(check_assertion(assertion, "MPI_Win_lock"));
   HR_TRY(check_locks(window, "MPI_Win_lock"));
   if (window.epoch_ != Epoch::kLock) HR_TRY(check_no_access(window, "MPI_Win_lock"));
+  if (rank == abi::kProcNull) return lock_nobody(window);
   Member& member = window.member(rank);
   if (member.lock != Lock::kNone) return fail(Errc::kRmaSync, "rank %d is locked by this process already", rank);
   const bool exclusive = type == abi::kLockExclusive;
@@ -110,6 +120,11 @@ Status lock(Window& window, int type, int rank, int assertion) {
 }
 
 Status unlock(Window& window, int rank) {
+  if (rank == abi::kProcNull && window.nobody_locked_) {
+    window.nobody_locked_ = false;
+    if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
+    return kOk;
+  }
   HR_TRY(check_rank(window, rank));
   if (window.epoch_ != Epoch::kLock || window.member(rank).lock == Lock::kNone)
     return fail(Errc::kRmaSync, "rank %d is not locked by this process (MPI_Win_lock)", rank);
@@ -141,6 +156,7 @@ Status unlock_all(Window& window) {
 }
 
 Status flush_any(Window& window, int rank, bool local) {
+  if (rank == abi::kProcNull) return check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush");
   HR_TRY(check_rank(window, rank));
   HR_TRY(check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush"));
   if (window.epoch_ == Epoch::kLock && window.member(rank).lock == Lock::kNone)

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@
 #include "comm/communicator.hpp"
 #include "layout/datatype.hpp"
 #include "mem/mem.hpp"
+#include "rma/exclusion.hpp"
 #include "rma/lock_word.hpp"
 #include "transport/transport.hpp"
 
@@ -98,6 +100,11 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
+  // Of updates of a member's memory by this process.
+  [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
+    return {target.control, own_words_, updaters_, updates_by_barrier_};
+  }
+
   Flavor flavor_ = Flavor::kCreate;
   Ref<comm::Communicator> comm_;  // the window's own
   Ref<comm::Group> group_;
@@ -128,6 +135,7 @@ class Window final : public Object {
   Epoch epoch_ = Epoch::kNone;    // of access
   bool fence_used_ = false;       // operations have been started since the last fence
   int locks_ = 0;                 // members with a lock
+  bool nobody_locked_ = false;    // MPI_PROC_NULL is
   bool exposed_ = false;          // MPI_Win_post
   std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
@@ -135,6 +143,11 @@ class Window final : public Object {
   // The first failure of an operation that had no request: for the call that ends the epoch.
   Status failure_ = kOk;
   std::string why_;
+
+  // --- of exclusion(): who has the members' memory mapped, this process among them ---
+  std::span<Control> updaters_;
+  Control* own_words_ = nullptr;
+  bool updates_by_barrier_ = false;
 
   // --- memory that this process gave or mapped for the window ---
   std::unique_ptr<SharedFile> file_;
