@@ -179,11 +179,9 @@ Status compare_and_swap(const void* origin, const void* compare, void* result, D
       return kOk;
   }
   HR_TRY(check_access(window, rank, false));
-  const auto group = type.row_ == nullptr ? BasicGroup::kNoGroup : type.row_->group;
-  if (group != BasicGroup::kCInteger && group != BasicGroup::kFortranInteger && group != BasicGroup::kLogical &&
-      group != BasicGroup::kMultiLanguage && group != BasicGroup::kByte) {
+  const auto group = type.row_ == nullptr ? BasicGroup::kPair : type.row_->group;
+  if (group == BasicGroup::kPair || group == BasicGroup::kFloating || group == BasicGroup::kComplex)
     return fail(Errc::kType, "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE and MPI_AINT and its like");
-  }
   if (rank == abi::kProcNull) return kOk;
   Operation operation{OperationKind::kCompareSwap};
   aim(operation, {rank, displacement, 1, type});

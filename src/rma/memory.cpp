@@ -176,8 +176,9 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
     return kOk;
   }
   place_members(window, plan, *shared);
+  window.shared_words_ = {reinterpret_cast<Control*>(window.file_->data()), plan.ranks.size()};
   if (!*shared) return kOk;
-  window.updaters_ = {reinterpret_cast<Control*>(window.file_->data()), plan.ranks.size()};
+  window.updaters_ = window.shared_words_;
   window.own_words_ = window.own().control;
   window.updates_by_barrier_ = (facts_of_all & 4) != 0;
   return kOk;

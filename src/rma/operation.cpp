@@ -185,6 +185,7 @@ Status do_here(Window& window, Operation& operation) {
     HR_TRY(locate(window, operation, &target));
   } else {
     target = view_at(reinterpret_cast<std::uint64_t>(member.base) + begin_of(operation, member), operation);
+    if (member.device != nullptr) target.where = *member.device;
   }
   switch (operation.kind) {
     case OperationKind::kPut:

@@ -4,6 +4,7 @@
 #include "base/abi.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
+#include "rma/device.hpp"
 #include "rma/epoch.hpp"
 #include "rma/rma.hpp"
 #include "rma/state.hpp"
@@ -128,7 +129,8 @@ Status unlock(Window& window, int rank) {
   HR_TRY(check_rank(window, rank));
   if (window.epoch_ != Epoch::kLock || window.member(rank).lock == Lock::kNone)
     return fail(Errc::kRmaSync, "rank %d is not locked by this process (MPI_Win_lock)", rank);
-  const Status done = finish_operations(window, rank, false);
+  Status done = finish_operations(window, rank, false);
+  if (done.ok() && rank == window.rank()) done = settle_device(window);
   const Status given = give_back(window, rank);
   if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
   return done.ok() ? given : done;
@@ -170,7 +172,8 @@ Status flush_all(Window& window, bool local) {
 }
 
 // Loads and stores of this process before and after it are ordered; what others do by messages gets its turn.
-Status sync(Window& /*window*/) {
+Status sync(Window& window) {
+  HR_TRY(settle_device(window));
   std::atomic_thread_fence(std::memory_order_seq_cst);
   p2p::poll();
   std::atomic_thread_fence(std::memory_order_seq_cst);

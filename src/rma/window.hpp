@@ -37,6 +37,10 @@
 #include "rma/lock_word.hpp"
 #include "transport/transport.hpp"
 
+namespace hr::mem::cuda {
+struct Mapping;
+}
+
 namespace hr::rma {
 
 enum class Flavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
@@ -56,6 +60,7 @@ struct Member {
   Count displacement_unit = 1;  // bytes
   Control* control = nullptr;   // its words, where both reach them
   Path path = Path::kMessage;
+  std::unique_ptr<mem::Location> device;   // mapped memory of a device; null: it is the host's
   transport::Transport* memory = nullptr;  // kRead: what reads and writes it
 
   std::byte* words = nullptr;  // `base` of host memory that is reached at any time: quick.hpp
@@ -146,6 +151,7 @@ class Window final : public Object {
 
   // --- of exclusion(): who has the members' memory mapped, this process among them ---
   std::span<Control> updaters_;
+  std::span<Control> shared_words_;  // of the processes of this host
   Control* own_words_ = nullptr;
   bool updates_by_barrier_ = false;
 
@@ -154,8 +160,9 @@ class Window final : public Object {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::unique_ptr<std::byte, Free> memory_;  // allocated where nothing is shared
-  std::unique_ptr<Control> own_control_;     // where it is not shared
+  std::unique_ptr<std::byte, Free> memory_;    // allocated where nothing is shared
+  std::vector<mem::cuda::Mapping*> mappings_;  // of devices of others (device.hpp)
+  std::unique_ptr<Control> own_control_;       // where it is not shared
 };
 
 }  // namespace hr::rma
