@@ -7,6 +7,7 @@
 #include "coll/view_tools.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
 #include "rma/describe.hpp"
 #include "rma/operation.hpp"
 #include "rma/state.hpp"
@@ -135,8 +136,10 @@ bool advance(OriginOperation& self) {
     end(self);
     return true;
   }
+  self.link.unlink();
+  state->asked.push_back(self);
   // An operation without a result needs its buffers no more.
-  if (!self.counted || self.result.packed != 0) return false;
+  if (!self.counted || self.result.packed != 0) return true;
   self.counted = false;
   Member& member = window.member(self.rank);
   if (member.unsent != 0) --member.unsent;
@@ -191,7 +194,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
     self->result_type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(operation.result.type));
     self->counted = head.flags != 0 || operation.has_result();
     self->requests.reserve(3);
-    state->started.push_back(*self);
+    (head.flags != 0 ? state->started : state->asked).push_back(*self);
     member.unsent += self->counted ? 1 : 0;
   }
   ++member.unanswered;
@@ -208,6 +211,8 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
       set_detail(why);
       fail_operation(*self, status, std::move(why));
       self->answered = true;
+      self->link.unlink();
+      state->started.push_back(*self);
       if (request != nullptr && *request != nullptr) release(std::exchange(*request, nullptr));
     }
     watch();
@@ -244,14 +249,34 @@ void take_answer(int /*from*/, const transport::Header& header, const std::byte*
   advance(self);
 }
 
-bool advance_started() {
+namespace {
+
+bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   bool moved = false;
-  for (OriginOperation* each = state->started.front(); each != nullptr;) {
-    OriginOperation* const next = state->started.next(*each);
+  for (OriginOperation* each = list.front(); each != nullptr;) {
+    OriginOperation* const next = list.next(*each);
     moved |= advance(*each);
     each = next;
   }
   return moved;
+}
+
+// What a lost process would have answered.
+bool end_lost() {
+  bool moved = false;
+  for (OriginOperation* each = state->asked.front(); each != nullptr;) {
+    OriginOperation* const next = state->asked.next(*each);
+    if (p2p::is_lost(each->window->proc(each->rank))) moved |= advance(*each);
+    each = next;
+  }
+  return moved;
+}
+
+}  // namespace
+
+bool advance_started() {
+  const bool moved = advance_all(state->started);
+  return p2p::any_endings() ? end_lost() || moved : moved;
 }
 
 }  // namespace hr::rma
