@@ -7,6 +7,7 @@
 #include "comm/group.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
+#include "rma/device.hpp"
 #include "rma/epoch.hpp"
 #include "rma/rma.hpp"
 #include "rma/state.hpp"
@@ -82,7 +83,8 @@ Status fence(Window& window, int assertion) {
   if (window.epoch_ != Epoch::kNone && window.epoch_ != Epoch::kFence) HR_TRY(check_no_access(window, "MPI_Win_fence"));
   if (window.exposed_)
     return fail(Errc::kRmaSync, "MPI_Win_fence was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
-  const Status done = finish_operations(window, false);
+  Status done = finish_operations(window, false);
+  if (done.ok()) done = settle_device(window);
   // Who has nothing before and nothing behind it waits for nobody.
   const int apart = abi::kModeNoprecede | abi::kModeNosucceed;
   Status met = kOk;
@@ -132,6 +134,7 @@ Status post(Window& window, const comm::Group& group, int assertion) {
   if (window.epoch_ == Epoch::kFence) HR_TRY(check_no_access(window, "MPI_Win_post"));
   std::vector<int> ranks;
   HR_TRY(ranks_of(window, group, &ranks));
+  HR_TRY(settle_device(window));
   if (window.epoch_ == Epoch::kFence) window.epoch_ = Epoch::kNone;
   window.exposed_ = true;
   window.post_ranks_ = std::move(ranks);

@@ -1,12 +1,9 @@
 #include "rma/atomic.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "coll/view_tools.hpp"
 #include "rma/runs.hpp"
 
@@ -19,28 +16,10 @@ using layout::View;
 
 namespace {
 
-constexpr int kSpins = 200;
 constexpr std::size_t kMostElement = 16;  // of compare_and_swap()
 
-// Held for one update. Who holds it may have lost its core.
-class AccumulateLock {
- public:
-  explicit AccumulateLock(Control& control) noexcept : word_(control.accumulate) {
-    for (int tries = 0; word_.exchange(1, std::memory_order_acquire) != 0; ++tries) {
-      if (tries < kSpins) {
-        spin_pause();
-      } else {
-        ::sched_yield();
-      }
-    }
-  }
-  ~AccumulateLock() { word_.store(0, std::memory_order_release); }
-  AccumulateLock(const AccumulateLock&) = delete;
-  AccumulateLock& operator=(const AccumulateLock&) = delete;
-
- private:
-  std::atomic<std::uint32_t>& word_;
-};
+// Bytes of a run that are better updated by a plain loop, since a process barrier costs some microseconds.
+constexpr std::size_t kLong = 16384;
 
 bool is_word(const Datatype& element) noexcept {
   const Count size = element.size();
@@ -136,14 +115,47 @@ Status update_run_atomically(std::byte* target, std::size_t bytes, const Op& op,
   }
 }
 
+// With all others kept out.
+Status update_run_plainly(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                          const std::byte* operand, std::byte* before) {
+  if (before != nullptr) std::memcpy(before, target, bytes);
+  if (op.kind() == OpKind::kNoOp) return kOk;
+  if (op.kind() == OpKind::kReplace) {
+    std::memmove(target, operand, bytes);
+    return kOk;
+  }
+  const auto count = static_cast<Count>(bytes) / element.size();
+  if (is_aligned(operand, static_cast<std::size_t>(element.size())))
+    return layout::apply_to(op, operand, target, target, count, element);
+  alignas(16) std::byte piece[8192];
+  for (std::size_t done = 0; done < bytes; done += sizeof piece) {
+    const std::size_t now = std::min(bytes - done, sizeof piece);
+    std::memcpy(piece, operand + done, now);
+    HR_TRY(
+        layout::apply_to(op, piece, target + done, target + done, static_cast<Count>(now) / element.size(), element));
+  }
+  return kOk;
+}
+
+Status update_run(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element, const std::byte* operand,
+                  std::byte* before, const Exclusion& exclusion) {
+  if (exclusion.alone()) return update_run_plainly(target, bytes, op, element, operand, before);
+  if (bytes >= kLong && exclusion.by_barrier) {
+    const LongUpdate update(exclusion);
+    if (update.alone()) return update_run_plainly(target, bytes, op, element, operand, before);
+  }
+  const ShortUpdate update(exclusion);
+  return update_run_atomically(target, bytes, op, element, operand, before);
+}
+
 // By copies, with all others kept out.
 Status update_locked(const View& target, const Op& op, const Datatype& element, const std::byte* operand,
-                     std::byte* before, Control& control) {
+                     std::byte* before, const Exclusion& exclusion) {
   const auto count = static_cast<Count>(target.packed) / element.size();
   const coll::TypedScratch there(count, element);
   const coll::TypedScratch given(count, element);
   if (operand != nullptr) HR_TRY(layout::unpack(given.view(), 0, target.packed, operand));
-  const AccumulateLock lock(control);
+  const LockedUpdate lock(exclusion);
   HR_TRY(layout::copy(target, there.view()));
   if (before != nullptr) HR_TRY(layout::pack(there.view(), 0, target.packed, before));
   if (op.kind() == OpKind::kNoOp) return kOk;
@@ -167,11 +179,11 @@ View view_of_run(std::byte* address, std::size_t bytes, const Datatype& element,
 }  // namespace
 
 Status update(const View& target, const Op& op, const Datatype& element, const std::byte* operand, std::byte* before,
-              Control& control) {
+              const Exclusion& exclusion) {
   if (target.packed == 0) return kOk;
   if (op.kind() == OpKind::kNoOp && before == nullptr) return kOk;
   if (!is_word(element) || !target.where.is_host() || target.where.managed) {
-    return update_locked(target, op, element, operand, before, control);
+    return update_locked(target, op, element, operand, before, exclusion);
   }
   const auto size = static_cast<std::size_t>(element.size());
   std::size_t done = 0;
@@ -179,8 +191,8 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
     const std::byte* const in = operand == nullptr ? nullptr : operand + done;
     std::byte* const out = before == nullptr ? nullptr : before + done;
     done += bytes;
-    if (is_aligned(address, size)) return update_run_atomically(address, bytes, op, element, in, out);
-    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, control);
+    if (is_aligned(address, size)) return update_run(address, bytes, op, element, in, out, exclusion);
+    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, exclusion);
   });
 }
 
@@ -200,7 +212,7 @@ void swap_word(std::byte* target, const std::byte* operand, const std::byte* com
 }  // namespace
 
 Status compare_and_swap(const View& target, const std::byte* operand, const std::byte* compare, std::byte* before,
-                        Control& control) {
+                        const Exclusion& exclusion) {
   const std::size_t bytes = target.packed;
   if (target.where.is_host() && !target.where.managed && is_word(*target.type) && is_aligned(target.data(), bytes)) {
     switch (bytes) {
@@ -220,7 +232,7 @@ Status compare_and_swap(const View& target, const std::byte* operand, const std:
   }
   std::byte there[kMostElement];
   if (bytes > sizeof there) return fail(Errc::kType, "MPI_Compare_and_swap of an element of %zu bytes", bytes);
-  const AccumulateLock lock(control);
+  const LockedUpdate lock(exclusion);
   HR_TRY(layout::pack(target, 0, bytes, there));
   const bool equal = std::memcmp(there, compare, bytes) == 0;
   if (equal) HR_TRY(layout::unpack(target, 0, bytes, operand));

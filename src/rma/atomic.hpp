@@ -12,7 +12,7 @@
 
 #include "layout/op.hpp"
 #include "layout/view.hpp"
-#include "rma/lock_word.hpp"
+#include "rma/exclusion.hpp"
 
 namespace hr::rma {
 
@@ -20,10 +20,10 @@ namespace hr::rma {
 // `before`, if not null: becomes the packed form of what was there. `element`: what both consist of. `op` is predefined
 // and defined for it.
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
-              const std::byte* operand, std::byte* before, Control& control);
+              const std::byte* operand, std::byte* before, const Exclusion& exclusion);
 
 // One element of at most 16 bytes: replaced by `operand` where it equals `compare`.
 Status compare_and_swap(const layout::View& target, const std::byte* operand, const std::byte* compare,
-                        std::byte* before, Control& control);
+                        std::byte* before, const Exclusion& exclusion);
 
 }  // namespace hr::rma

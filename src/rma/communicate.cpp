@@ -128,7 +128,9 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
       op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
     const auto bytes = static_cast<std::size_t>(type.size());
     std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
-    if (to != nullptr && quick::update(to, op.kind(), type, origin, nullptr)) return done(request);
+    if (to != nullptr &&
+        quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank))))
+      return done(request);
   }
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
@@ -139,15 +141,16 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
   return carry_out(window, operation, request);
 }
 
-Status get_accumulate(const void* origin, Count count, Datatype& type, void* result, Count result_count,
+Status get_accumulate(const void* origin, Count count, Datatype* type, void* result, Count result_count,
                       Datatype& result_type, const Target& target, Op& op, Window& window, p2p::Request** request) {
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kGetAccumulate};
   aim(operation, target);
   const bool ignores = op.kind() == OpKind::kNoOp;  // the origin's buffer
-  HR_TRY(check_update(operation, op, ignores ? nullptr : &type, true));
-  if (!ignores) HR_TRY(layout::make_view(origin, count, type, &operation.origin));
+  if (!ignores && type == nullptr) return fail(Errc::kType, "origin_datatype is MPI_DATATYPE_NULL");
+  HR_TRY(check_update(operation, op, ignores ? nullptr : type, true));
+  if (!ignores) HR_TRY(layout::make_view(origin, count, *type, &operation.origin));
   HR_TRY(layout::make_view(result, result_count, result_type, &operation.result));
   return carry_out(window, operation, request);
 }
@@ -157,10 +160,11 @@ Status fetch_and_op(const void* origin, void* result, Datatype& type, int rank, 
   const bool reads = op.kind() == OpKind::kNoOp;
   if (quick::is_number(type) && layout::surely_host(result) && (reads || layout::surely_host(origin))) [[likely]] {
     std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
-    if (at != nullptr && quick::update(at, op.kind(), type, origin, result)) return kOk;
+    if (at != nullptr && quick::update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank))))
+      return kOk;
   }
   if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op takes predefined datatypes");
-  return get_accumulate(origin, 1, type, result, 1, type, {rank, displacement, 1, type}, op, window);
+  return get_accumulate(origin, 1, &type, result, 1, type, {rank, displacement, 1, type}, op, window);
 }
 
 Status compare_and_swap(const void* origin, const void* compare, void* result, Datatype& type, int rank,
@@ -169,16 +173,15 @@ Status compare_and_swap(const void* origin, const void* compare, void* result, D
   if (quick::is_integer(type.basic()) && layout::surely_host(origin) && layout::surely_host(compare) &&
       layout::surely_host(result)) [[likely]] {
     std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
-    if (at != nullptr && (type.size() == 8 ? quick::swap<std::uint64_t>(at, origin, compare, result)
-                                           : quick::swap<std::uint32_t>(at, origin, compare, result)))
+    const Exclusion exclusion = at == nullptr ? Exclusion{} : window.exclusion(window.member(rank));
+    if (at != nullptr && (type.size() == 8 ? quick::swap<std::uint64_t>(at, origin, compare, result, exclusion)
+                                           : quick::swap<std::uint32_t>(at, origin, compare, result, exclusion)))
       return kOk;
   }
   HR_TRY(check_access(window, rank, false));
-  const auto group = type.row_ == nullptr ? BasicGroup::kNoGroup : type.row_->group;
-  if (group != BasicGroup::kCInteger && group != BasicGroup::kFortranInteger && group != BasicGroup::kLogical &&
-      group != BasicGroup::kMultiLanguage && group != BasicGroup::kByte) {
+  const auto group = type.row_ == nullptr ? BasicGroup::kPair : type.row_->group;
+  if (group == BasicGroup::kPair || group == BasicGroup::kFloating || group == BasicGroup::kComplex)
     return fail(Errc::kType, "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE and MPI_AINT and its like");
-  }
   if (rank == abi::kProcNull) return kOk;
   Operation operation{OperationKind::kCompareSwap};
   aim(operation, {rank, displacement, 1, type});

@@ -10,6 +10,7 @@
 #include "coll/coll.hpp"
 #include "comm/agree.hpp"
 #include "p2p/peer_memory.hpp"
+#include "rma/device.hpp"
 #include "rma/epoch.hpp"
 #include "rma/hints.hpp"
 #include "rma/memory.hpp"
@@ -97,7 +98,8 @@ Status finish(Window& window, std::uint64_t failed) {
 void set_values(Window& window, void* base) {
   const bool plain = window.flavor_ != Flavor::kDynamic && window.where_.is_host() && !window.where_.managed;
   for (Member& member : window.members_) {
-    if (member.path == Path::kMapped || (member.path == Path::kOwn && plain)) member.words = member.base;
+    if ((member.path == Path::kMapped && member.device == nullptr) || (member.path == Path::kOwn && plain))
+      member.words = member.base;
   }
   window.values_.base = base;
   window.values_.size = window.own().bytes;
@@ -118,7 +120,7 @@ Status give_memory(Window& window, const std::vector<Facts>& facts) {
   if (!shared && window.flavor_ == Flavor::kShared) {
     failed = 1;
     why = "MPI_Win_allocate_shared: the processes got no memory that they share (HEADRACE_VERBOSE=1 tells why)";
-  } else if (own.base == nullptr) {
+  } else if (own.base == nullptr && own.bytes != 0) {
     failed = allocate_private(window, static_cast<std::size_t>(own.bytes), alignment_hint(window)).ok() ? 0 : 1;
     why = take_detail();
     own.base = window.memory_.get();
@@ -126,7 +128,7 @@ Status give_memory(Window& window, const std::vector<Facts>& facts) {
   if (!shared) {
     std::vector<Facts> again;
     HR_TRY(exchange_facts(
-        window, {reinterpret_cast<std::uint64_t>(own.base), own.bytes, own.displacement_unit, 0, 0, 1}, &again));
+        window, {reinterpret_cast<std::uint64_t>(own.base), own.bytes, own.displacement_unit, 0, 0, 0, 1}, &again));
     find_readable(window, again);
   }
   const Status status = finish(window, failed);
@@ -150,11 +152,14 @@ Status create(void* base, Count size, Count unit, const comm::Info* hints, comm:
   made->where_ = where;
   const bool readable = size > 0 && where.is_host() && !where.pinned && !where.managed;
   std::vector<Facts> facts;
-  HR_TRY(exchange_facts(*made, {reinterpret_cast<std::uint64_t>(base), size, unit, 0, 0, readable ? 1U : 0U}, &facts));
+  HR_TRY(exchange_facts(
+      *made, {reinterpret_cast<std::uint64_t>(base), size, unit, 0, 0, where.is_device() ? 1U : 0U, readable ? 1U : 0U},
+      &facts));
   made->own().base = static_cast<std::byte*>(base);
   bool shared = false;
   HR_TRY(share_memory(*made, facts, &shared));
   find_readable(*made, facts);
+  HR_TRY(share_devices(*made, facts));
   enter(*made);
   set_values(*made, base);
   const Status status = finish(*made, 0);
@@ -179,7 +184,7 @@ Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, 
   Ref<Window> made;
   HR_TRY(begin(flavor, hints, comm, &made));
   std::vector<Facts> facts;
-  HR_TRY(exchange_facts(*made, {0, size, unit, alignment_hint(*made), shares_apart(*made) ? 1U : 0U, 0}, &facts));
+  HR_TRY(exchange_facts(*made, {0, size, unit, alignment_hint(*made), shares_apart(*made) ? 1U : 0U, 0, 0}, &facts));
   enter(*made);
   const Status status = give_memory(*made, facts);
   if (!status.ok()) leave(*made);
@@ -213,6 +218,7 @@ Status free(Window& window) {
     return fail(Errc::kRmaSync, "MPI_Win_free was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
   HR_TRY(window.attributes_.clear(window.handle()));
   const Status done = finish_operations(window, false);
+  unmap_devices(window);
   coll::Call call;
   Status met = coll::barrier(call, *window.comm_);
   if (met.ok()) met = coll::run(call);

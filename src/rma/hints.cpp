@@ -17,20 +17,19 @@ struct Hint {
   const char* key;
   const char* value;  // where the program says nothing
   bool boolean;
-  bool at_creation;  // has no effect later
 };
 
 // Accumulates are always ordered and always atomic element by element, so that what programs allow in addition is kept
 // for them and changes nothing.
 constexpr Hint kHints[] = {
-    {"no_locks", "false", true, true},
-    {"accumulate_ordering", "rar,raw,war,waw", false, true},
-    {"accumulate_ops", "same_op_no_op", false, true},
-    {"mpi_accumulate_granularity", "0", false, true},
-    {"same_size", "false", true, true},
-    {"same_disp_unit", "false", true, true},
-    {"alloc_shared_noncontig", "false", true, true},
-    {"mpi_minimum_memory_alignment", "64", false, true},
+    {"no_locks", "false", true},
+    {"accumulate_ordering", "rar,raw,war,waw", false},
+    {"accumulate_ops", "same_op_no_op", false},
+    {"mpi_accumulate_granularity", "0", false},
+    {"same_size", "false", true},
+    {"same_disp_unit", "false", true},
+    {"alloc_shared_noncontig", "false", true},
+    {"mpi_minimum_memory_alignment", "64", false},
 };
 
 const std::string* given(const Window& window, std::string_view key) {
@@ -53,10 +52,9 @@ bool shares_apart(const Window& window) noexcept {
 
 void set_info(Window& window, const comm::Info* hints) {
   if (hints == nullptr) return;
-  const bool made = !window.members_.empty() && window.values_.flavor != 0;
   for (const Hint& hint : kHints) {
     const std::string* const value = hints->get(hint.key);
-    if (value == nullptr || (made && hint.at_creation)) continue;
+    if (value == nullptr) continue;
     if (hint.boolean && *value != "true" && *value != "false") continue;
     if (!window.hints_) window.hints_ = comm::create_info();
     if (window.hints_) static_cast<void>(window.hints_->set(hint.key, *value));

@@ -3,8 +3,7 @@
 // It lies in memory that the processes of a host share, or in the target alone, which then takes it for others. A
 // writer that waits keeps new readers out, so that it gets its turn. Who holds the lock and is lost keeps it: waits end
 // by the loss (p2p/loss.hpp).
-// Control: all words of one process of a window. `accumulate` is held for the length of one accumulate whose elements
-// the processor cannot update atomically (atomic.hpp).
+// Control: all words of one process of a window; those but the lock are for exclusion.hpp.
 // Memory order: taking acquires, giving back releases. Threads: any, of any process that maps it.
 #pragma once
 
@@ -56,6 +55,9 @@ class LockWord {
 struct alignas(2 * kCacheLine) Control {
   LockWord lock;
   alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
+  std::atomic<std::uint32_t> long_update{0};
+  // Of this process as an origin, written by it alone.
+  alignas(kCacheLine) std::atomic<std::uint32_t> updating{0};
 };
 
 }  // namespace hr::rma

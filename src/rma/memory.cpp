@@ -10,6 +10,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/process_barrier.hpp"
 #include "boot/boot.hpp"
 #include "comm/agree.hpp"
 #include "p2p/peer_memory.hpp"
@@ -130,7 +131,7 @@ void place_members(Window& window, const Plan& plan, bool data) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
-    member.base = begin + plan.offsets[i];
+    member.base = member.bytes == 0 ? nullptr : begin + plan.offsets[i];
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;
   }
 }
@@ -162,17 +163,24 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
   const Place& place = places[static_cast<std::size_t>(plan.ranks.front())];
   const bool joined = alone || join_file(window, plan, place);
   const bool reserved = alone || (joined && reserve_own(window, plan));
-  // Bit 0: the control words are shared wherever there is something to share; bit 1: the data is.
-  std::uint64_t facts_of_all = (joined ? 1U : 0U) | (reserved ? 2U : 0U);
+  const bool barriers = process_barrier::register_this_process();
+  // Bit 0: the control words are shared wherever there is something to share; bit 1: the data is; bit 2: process
+  // barriers work.
+  std::uint64_t facts_of_all = (joined ? 1U : 0U) | (reserved ? 2U : 0U) | (barriers ? 4U : 0U);
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kAgreeTag), &facts_of_all, 1)));
   if (makes && window.file_) window.file_->unlink();
-  *shared = allocates(window) && facts_of_all == 3;
+  *shared = allocates(window) && (facts_of_all & 3) == 3;
   if (alone || (facts_of_all & 1) == 0) {
     window.file_.reset();
     keep_control_private(window);
     return kOk;
   }
   place_members(window, plan, *shared);
+  window.shared_words_ = {reinterpret_cast<Control*>(window.file_->data()), plan.ranks.size()};
+  if (!*shared) return kOk;
+  window.updaters_ = window.shared_words_;
+  window.own_words_ = window.own().control;
+  window.updates_by_barrier_ = (facts_of_all & 4) != 0;
   return kOk;
 }
 

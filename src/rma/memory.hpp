@@ -22,7 +22,9 @@ struct Facts {
   Count unit = 1;
   std::uint64_t alignment = 0;  // of allocated memory
   std::uint32_t apart = 0;      // kShared: parts need not lie one behind the other (alloc_shared_noncontig)
+  std::uint32_t device = 0;     // it is on a device
   std::uint32_t readable = 0;   // its memory may be read and written by the system for others
+  std::uint32_t unused = 0;
 };
 
 // Gives members of this host their control words, and in allocated windows their memory. *shared, the same on all:

@@ -121,17 +121,17 @@ Status move(const View& from, const View& to) {
   return layout::copy(from, to);
 }
 
-Status update_here(const Operation& operation, const View& target, Control& control) {
+Status update_here(const Operation& operation, const View& target, const Exclusion& exclusion) {
   Packed operand;
   HR_TRY(operand.take(operation.origin));
   const std::byte* const data = operation.origin.packed == 0 ? nullptr : operand.data();
   if (operation.kind == OperationKind::kAccumulate)
-    return update(target, *operation.op, *operation.element, data, nullptr, control);
+    return update(target, *operation.op, *operation.element, data, nullptr, exclusion);
   Result result(operation.result, target.packed);
   if (operation.kind == OperationKind::kGetAccumulate) {
-    HR_TRY(update(target, *operation.op, *operation.element, data, result.data(), control));
+    HR_TRY(update(target, *operation.op, *operation.element, data, result.data(), exclusion));
   } else {
-    HR_TRY(compare_and_swap(target, data, operation.compare, result.data(), control));
+    HR_TRY(compare_and_swap(target, data, operation.compare, result.data(), exclusion));
   }
   return result.give();
 }
@@ -185,6 +185,7 @@ Status do_here(Window& window, Operation& operation) {
     HR_TRY(locate(window, operation, &target));
   } else {
     target = view_at(reinterpret_cast<std::uint64_t>(member.base) + begin_of(operation, member), operation);
+    if (member.device != nullptr) target.where = *member.device;
   }
   switch (operation.kind) {
     case OperationKind::kPut:
@@ -192,7 +193,7 @@ Status do_here(Window& window, Operation& operation) {
     case OperationKind::kGet:
       return move(target, operation.result);
     default:
-      return update_here(operation, target, *member.control);
+      return update_here(operation, target, window.exclusion(member));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "coll/view_tools.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
 #include "rma/describe.hpp"
 #include "rma/operation.hpp"
 #include "rma/state.hpp"
@@ -15,6 +16,31 @@
 namespace hr::rma {
 
 namespace {
+
+// So many are under way at once and no more, since each has memory here and at the target; of those whose data follows,
+// fewer, since every round of progress looks at them.
+constexpr std::uint32_t kMostUnanswered = 8192;
+constexpr std::size_t kMostStarted = 256;
+
+Status await_room(Window& window, int rank) {
+  const auto has_room = [&] {
+    return window.member(rank).unanswered < kMostUnanswered && state->started_count < kMostStarted;
+  };
+  if (has_room()) [[likely]]
+    return kOk;
+  const int proc = window.proc(rank);
+  return p2p::wait_until(has_room, [proc] { return p2p::is_lost(proc) ? p2p::lost_error(proc) : kOk; });
+}
+
+void list_started(OriginOperation& self) {
+  self.moves = true;
+  ++state->started_count;
+  state->started.push_back(self);
+}
+void unlist(OriginOperation& self) {
+  if (std::exchange(self.moves, false)) --state->started_count;
+  self.link.unlink();
+}
 
 class OperationState final : public p2p::RequestState {
  public:
@@ -116,7 +142,7 @@ void end(OriginOperation& self) {
   } else if (!self.status.ok()) {
     note_failure(window, self.status, std::move(self.why));
   }
-  self.link.unlink();
+  unlist(self);
   delete &self;
 }
 
@@ -135,8 +161,10 @@ bool advance(OriginOperation& self) {
     end(self);
     return true;
   }
+  unlist(self);
+  state->asked.push_back(self);
   // An operation without a result needs its buffers no more.
-  if (!self.counted || self.result.packed != 0) return false;
+  if (!self.counted || self.result.packed != 0) return true;
   self.counted = false;
   Member& member = window.member(self.rank);
   if (member.unsent != 0) --member.unsent;
@@ -173,6 +201,7 @@ void note_failure(Window& window, Status status, std::string why) {
 }
 
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request) {
+  HR_TRY(await_room(window, operation.rank));
   Member& member = window.member(operation.rank);
   std::size_t longest = 0;
   HR_TRY(p2p::longest_message(window.proc(operation.rank), &longest));
@@ -191,7 +220,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
     self->result_type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(operation.result.type));
     self->counted = head.flags != 0 || operation.has_result();
     self->requests.reserve(3);
-    state->started.push_back(*self);
+    head.flags != 0 ? list_started(*self) : state->asked.push_back(*self);
     member.unsent += self->counted ? 1 : 0;
   }
   ++member.unanswered;
@@ -208,6 +237,8 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
       set_detail(why);
       fail_operation(*self, status, std::move(why));
       self->answered = true;
+      unlist(*self);
+      list_started(*self);
       if (request != nullptr && *request != nullptr) release(std::exchange(*request, nullptr));
     }
     watch();
@@ -244,14 +275,34 @@ void take_answer(int /*from*/, const transport::Header& header, const std::byte*
   advance(self);
 }
 
-bool advance_started() {
+namespace {
+
+bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   bool moved = false;
-  for (OriginOperation* each = state->started.front(); each != nullptr;) {
-    OriginOperation* const next = state->started.next(*each);
+  for (OriginOperation* each = list.front(); each != nullptr;) {
+    OriginOperation* const next = list.next(*each);
     moved |= advance(*each);
     each = next;
   }
   return moved;
+}
+
+// What a lost process would have answered.
+bool end_lost() {
+  bool moved = false;
+  for (OriginOperation* each = state->asked.front(); each != nullptr;) {
+    OriginOperation* const next = state->asked.next(*each);
+    if (p2p::is_lost(each->window->proc(each->rank))) moved |= advance(*each);
+    each = next;
+  }
+  return moved;
+}
+
+}  // namespace
+
+bool advance_started() {
+  const bool moved = advance_all(state->started);
+  return p2p::any_endings() ? end_lost() || moved : moved;
 }
 
 }  // namespace hr::rma

@@ -28,6 +28,7 @@ struct OriginOperation {
   p2p::Request* incoming = nullptr;     // among them: the result
   p2p::Request* program = nullptr;      // the program's; a reference
   bool answered = false;
+  bool moves = false;    // in State::started
   bool counted = false;  // in Member::unsent
   Status status = kOk;
   std::string why;

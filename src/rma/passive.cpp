@@ -4,6 +4,7 @@
 #include "base/abi.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/progress.hpp"
+#include "rma/device.hpp"
 #include "rma/epoch.hpp"
 #include "rma/rma.hpp"
 #include "rma/state.hpp"
@@ -89,15 +90,25 @@ Status acquire_all(Window& window) {
   return kOk;
 }
 
+// MPI_PROC_NULL: an epoch in which nothing can be done to anybody.
+Status lock_nobody(Window& window) {
+  if (window.nobody_locked_) return fail(Errc::kRmaSync, "MPI_PROC_NULL is locked by this process already");
+  window.nobody_locked_ = true;
+  window.epoch_ = Epoch::kLock;
+  ++window.locks_;
+  return kOk;
+}
+
 }  // namespace
 
 Status lock(Window& window, int type, int rank, int assertion) {
   if (type != abi::kLockExclusive && type != abi::kLockShared)
     return fail(Errc::kLocktype, "lock_type is %d; it may be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED", type);
-  HR_TRY(check_rank(window, rank));
+  if (rank != abi::kProcNull) HR_TRY(check_rank(window, rank));
   HR_TRY(check_assertion(assertion, "MPI_Win_lock"));
   HR_TRY(check_locks(window, "MPI_Win_lock"));
   if (window.epoch_ != Epoch::kLock) HR_TRY(check_no_access(window, "MPI_Win_lock"));
+  if (rank == abi::kProcNull) return lock_nobody(window);
   Member& member = window.member(rank);
   if (member.lock != Lock::kNone) return fail(Errc::kRmaSync, "rank %d is locked by this process already", rank);
   const bool exclusive = type == abi::kLockExclusive;
@@ -110,10 +121,16 @@ Status lock(Window& window, int type, int rank, int assertion) {
 }
 
 Status unlock(Window& window, int rank) {
+  if (rank == abi::kProcNull && window.nobody_locked_) {
+    window.nobody_locked_ = false;
+    if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
+    return kOk;
+  }
   HR_TRY(check_rank(window, rank));
   if (window.epoch_ != Epoch::kLock || window.member(rank).lock == Lock::kNone)
     return fail(Errc::kRmaSync, "rank %d is not locked by this process (MPI_Win_lock)", rank);
-  const Status done = finish_operations(window, rank, false);
+  Status done = finish_operations(window, rank, false);
+  if (done.ok() && rank == window.rank()) done = settle_device(window);
   const Status given = give_back(window, rank);
   if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
   return done.ok() ? given : done;
@@ -141,6 +158,7 @@ Status unlock_all(Window& window) {
 }
 
 Status flush_any(Window& window, int rank, bool local) {
+  if (rank == abi::kProcNull) return check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush");
   HR_TRY(check_rank(window, rank));
   HR_TRY(check_passive(window, local ? "MPI_Win_flush_local" : "MPI_Win_flush"));
   if (window.epoch_ == Epoch::kLock && window.member(rank).lock == Lock::kNone)
@@ -154,7 +172,8 @@ Status flush_all(Window& window, bool local) {
 }
 
 // Loads and stores of this process before and after it are ordered; what others do by messages gets its turn.
-Status sync(Window& /*window*/) {
+Status sync(Window& window) {
+  HR_TRY(settle_device(window));
   std::atomic_thread_fence(std::memory_order_seq_cst);
   p2p::poll();
   std::atomic_thread_fence(std::memory_order_seq_cst);

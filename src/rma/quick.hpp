@@ -136,14 +136,17 @@ inline bool is_number(const layout::Datatype& type) noexcept {
 }
 
 inline bool update(std::byte* target, layout::OpKind op, const layout::Datatype& type, const void* operand,
-                   void* before) noexcept {
+                   void* before, const Exclusion& exclusion) noexcept {
+  const ShortUpdate update_of_one(exclusion);
   return type.size() == 8 ? update<std::uint64_t>(target, op, type.basic(), operand, before)
                           : update<std::uint32_t>(target, op, type.basic(), operand, before);
 }
 
 template <class Word>
-bool swap(std::byte* target, const void* operand, const void* compare, void* before) noexcept {
+bool swap(std::byte* target, const void* operand, const void* compare, void* before,
+          const Exclusion& exclusion) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
+  const ShortUpdate update_of_one(exclusion);
   Word wanted;
   Word expected;
   std::memcpy(&wanted, operand, sizeof wanted);

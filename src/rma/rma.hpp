@@ -1,7 +1,8 @@
 // rma: one-sided communication (MPI 5.0 chapter 12), for bind/.
 //
 // Arguments are those of the C functions in their order; handles are live, counts not negative and types committed
-// (the entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls.
+// (the entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls,
+// locks and flushes.
 //
 // Completion (section 12.5): an operation is over when a call that ends its epoch, or a flush, has returned. Those wait
 // with progress and end with MPI_ERR_PROC_ABORTED where a process that they depend on is lost. An operation that fails
@@ -60,7 +61,8 @@ inline Status get(void* origin, Count count, layout::Datatype& type, const Targe
 }
 Status accumulate(const void* origin, Count count, layout::Datatype& type, const Target& target, layout::Op& op,
                   Window& window, p2p::Request** request = nullptr);
-Status get_accumulate(const void* origin, Count count, layout::Datatype& type, void* result, Count result_count,
+// `type` may be null with MPI_NO_OP, which looks at nothing of the origin's.
+Status get_accumulate(const void* origin, Count count, layout::Datatype* type, void* result, Count result_count,
                       layout::Datatype& result_type, const Target& target, layout::Op& op, Window& window,
                       p2p::Request** request = nullptr);
 Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,

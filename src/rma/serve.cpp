@@ -52,19 +52,19 @@ Status do_it(Service& self) {
   if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))
     self.result.resize(self.target.packed);
   std::byte* const operand = self.data.empty() ? nullptr : self.data.data();
-  Control& control = *self.window->own().control;
+  const Exclusion exclusion = self.window->exclusion(self.window->own());
   switch (self.head.kind) {
     case OperationKind::kPut:
       return has(self, wire::kDataFollows) ? kOk : layout::unpack(self.target, 0, self.data.size(), operand);
     case OperationKind::kGet:
       return layout::pack(self.target, 0, self.result.size(), self.result.data());
     case OperationKind::kCompareSwap:
-      return compare_and_swap(self.target, operand, operand + self.data.size() / 2, self.result.data(), control);
+      return compare_and_swap(self.target, operand, operand + self.data.size() / 2, self.result.data(), exclusion);
     default: {
       const layout::Datatype* const element = element_of(*self.type);
       if (element == nullptr) return fail(Errc::kType, "the target's datatype has elements of several types");
       const layout::Op* const op = op_of(self.head.op);
-      return update(self.target, *op, *element, operand, wants ? self.result.data() : nullptr, control);
+      return update(self.target, *op, *element, operand, wants ? self.result.data() : nullptr, exclusion);
     }
   }
 }

@@ -51,7 +51,7 @@ bool advance(void*) {
   const bool moved = advance_started() || served;
   // A lock that is waited for here is given back by a word that nobody rings for.
   state->polled.hold(!state->lock_waiters.empty());
-  if (state->started.empty() && state->services.empty() && state->lock_waiters.empty()) {
+  if (state->started.empty() && state->asked.empty() && state->services.empty() && state->lock_waiters.empty()) {
     p2p::remove_hook(advance, nullptr);
   }
   return moved;

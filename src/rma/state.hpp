@@ -17,7 +17,11 @@ namespace hr::rma {
 
 struct State {
   std::unordered_map<std::uint32_t, Window*> windows;  // by context
+  // With messages of data under way, which progress looks at; and those that an answer ends, of which there may be very
+  // many.
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
+  IntrusiveList<OriginOperation, &OriginOperation::link> asked;
+  std::size_t started_count = 0;
   IntrusiveList<Service, &Service::link> services;
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,13 @@
 #include "comm/communicator.hpp"
 #include "layout/datatype.hpp"
 #include "mem/mem.hpp"
+#include "rma/exclusion.hpp"
 #include "rma/lock_word.hpp"
 #include "transport/transport.hpp"
+
+namespace hr::mem::cuda {
+struct Mapping;
+}
 
 namespace hr::rma {
 
@@ -54,6 +60,7 @@ struct Member {
   Count displacement_unit = 1;  // bytes
   Control* control = nullptr;   // its words, where both reach them
   Path path = Path::kMessage;
+  std::unique_ptr<mem::Location> device;   // mapped memory of a device; null: it is the host's
   transport::Transport* memory = nullptr;  // kRead: what reads and writes it
 
   std::byte* words = nullptr;  // `base` of host memory that is reached at any time: quick.hpp
@@ -98,6 +105,11 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
+  // Of updates of a member's memory by this process.
+  [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
+    return {target.control, own_words_, updaters_, updates_by_barrier_};
+  }
+
   Flavor flavor_ = Flavor::kCreate;
   Ref<comm::Communicator> comm_;  // the window's own
   Ref<comm::Group> group_;
@@ -128,6 +140,7 @@ class Window final : public Object {
   Epoch epoch_ = Epoch::kNone;    // of access
   bool fence_used_ = false;       // operations have been started since the last fence
   int locks_ = 0;                 // members with a lock
+  bool nobody_locked_ = false;    // MPI_PROC_NULL is
   bool exposed_ = false;          // MPI_Win_post
   std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
@@ -136,13 +149,20 @@ class Window final : public Object {
   Status failure_ = kOk;
   std::string why_;
 
+  // --- of exclusion(): who has the members' memory mapped, this process among them ---
+  std::span<Control> updaters_;
+  std::span<Control> shared_words_;  // of the processes of this host
+  Control* own_words_ = nullptr;
+  bool updates_by_barrier_ = false;
+
   // --- memory that this process gave or mapped for the window ---
   std::unique_ptr<SharedFile> file_;
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::unique_ptr<std::byte, Free> memory_;  // allocated where nothing is shared
-  std::unique_ptr<Control> own_control_;     // where it is not shared
+  std::unique_ptr<std::byte, Free> memory_;    // allocated where nothing is shared
+  std::vector<mem::cuda::Mapping*> mappings_;  // of devices of others (device.hpp)
+  std::unique_ptr<Control> own_control_;       // where it is not shared
 };
 
 }  // namespace hr::rma

@@ -45,14 +45,14 @@ Status raccumulate(const void* origin_addr, Count origin_count, Datatype& origin
                          {target_rank, target_disp, target_count, target_datatype}, op, win, &request);
 }
 
-Status get_accumulate(const void* origin_addr, Count origin_count, Datatype& origin_datatype, void* result_addr,
+Status get_accumulate(const void* origin_addr, Count origin_count, Datatype* origin_datatype, void* result_addr,
                       Count result_count, Datatype& result_datatype, int target_rank, Count target_disp,
                       Count target_count, Datatype& target_datatype, Op& op, Window& win) {
   return rma::get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
                              {target_rank, target_disp, target_count, target_datatype}, op, win);
 }
 
-Status rget_accumulate(const void* origin_addr, Count origin_count, Datatype& origin_datatype, void* result_addr,
+Status rget_accumulate(const void* origin_addr, Count origin_count, Datatype* origin_datatype, void* result_addr,
                        Count result_count, Datatype& result_datatype, int target_rank, Count target_disp,
                        Count target_count, Datatype& target_datatype, Op& op, Window& win, p2p::Request*& request) {
   return rma::get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,

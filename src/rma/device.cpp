@@ -1,0 +1,125 @@
+#include "rma/device.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+#include "comm/agree.hpp"
+#include "mem/cuda/fence.hpp"
+#include "mem/cuda/ipc.hpp"
+#include "p2p/peer_memory.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::rma {
+
+using mem::cuda::Context;
+using mem::cuda::Current;
+using mem::cuda::Export;
+
+namespace {
+
+constexpr int kOffersTag = 0x10020;
+
+struct Offer {
+  Export memory{};
+  std::uint64_t made = 0;
+};
+
+std::vector<int> others_here(const Window& window) {
+  std::vector<int> procs;
+  for (int rank = 0; rank < window.size(); ++rank) {
+    if (rank != window.rank() && p2p::shares_memory(window.proc(rank))) procs.push_back(window.proc(rank));
+  }
+  return procs;
+}
+
+// What cannot be had goes by messages.
+bool had(Status status) {
+  if (!status.ok()) {
+    const std::string why = take_detail();
+    log::write(log::Level::kDecision, "a window in device memory goes by messages: %s", why.c_str());
+  }
+  return status.ok();
+}
+
+Offer offer_own(Window& window) {
+  Offer offer;
+  const std::vector<int> procs = others_here(window);
+  if (!window.where_.is_device() || procs.empty() || window.own().bytes == 0) return offer;
+  const auto begin = reinterpret_cast<mem::cuda::DeviceAddress>(window.own().base);
+  const auto end = begin + static_cast<mem::cuda::DeviceAddress>(window.own().bytes);
+  offer.made = had(mem::cuda::export_to(procs, window.where_, {begin, end}, &offer.memory)) ? 1 : 0;
+  return offer;
+}
+
+Status map(Window& window, Context& context, int rank, const Export& memory) {
+  Member& member = window.member(rank);
+  mem::cuda::Mapping* mapping = nullptr;
+  HR_TRY(mem::cuda::map_import(context, window.proc(rank), memory, &mapping));
+  window.mappings_.push_back(mapping);
+  auto* const base = reinterpret_cast<std::byte*>(mem::cuda::base_of(*mapping) + (member.address - memory.base));
+  auto where = std::make_unique<mem::Location>();
+  HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
+  if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
+  // Where it was mapped for: of chunks the driver names the device that has them, in which this process may have
+  // nothing.
+  where->context = context.handle();
+  where->device = static_cast<std::int16_t>(context.device());
+  where->chunks = false;
+  member.base = base;
+  member.device = std::move(where);
+  member.path = Path::kMapped;
+  return kOk;
+}
+
+Status map_others(Window& window, const std::vector<Offer>& offers) {
+  if (!window.where_.is_device()) return kOk;  // no context to map them in
+  Context* context = nullptr;
+  HR_TRY(Context::of(window.where_, &context));
+  const Current current(*context);
+  HR_TRY(current.status());
+  for (int rank = 0; rank < window.size(); ++rank) {
+    const Offer& offer = offers[static_cast<std::size_t>(rank)];
+    if (rank == window.rank() || offer.made == 0 || !p2p::shares_memory(window.proc(rank))) continue;
+    static_cast<void>(had(map(window, *context, rank, offer.memory)));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Status share_devices(Window& window, const std::vector<Facts>& facts) {
+  const bool any = std::any_of(facts.begin(), facts.end(), [](const Facts& each) { return each.device != 0; });
+  if (!any) return kOk;
+  const bool shares = window.file_ != nullptr;
+  const Offer own = shares ? offer_own(window) : Offer{};
+  std::vector<Offer> offers(facts.size());
+  HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kOffersTag), &own, sizeof own,
+                                           reinterpret_cast<std::byte*>(offers.data()))));
+  if (!shares) return kOk;
+  // Others of this host may update this process's memory by themselves.
+  window.updaters_ = window.shared_words_;
+  window.own_words_ = window.own().control;
+  static_cast<void>(had(map_others(window, offers)));
+  return kOk;
+}
+
+void unmap_devices(Window& window) noexcept {
+  for (mem::cuda::Mapping* mapping : window.mappings_) mem::cuda::unpin(mapping);
+  window.mappings_.clear();
+}
+
+Status settle_device(const Window& window) {
+  if (!window.where_.is_device()) return kOk;
+  mem::cuda::Fence fence;
+  HR_TRY(fence.set(window.where_));
+  if (fence.passed()) return kOk;
+  p2p::PolledWait polled;
+  polled.hold(true);
+  const Status status = p2p::wait_until([&] { return fence.passed(); });
+  polled.hold(false);
+  return status;
+}
+
+}  // namespace hr::rma
