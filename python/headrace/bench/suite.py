@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SOURCES = ("latency", "bandwidth", "bibw", "message_rate", "collective", "overlap", "matching", "datatypes", "threads",
-           "startup")
+           "startup", "files")
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan",
                "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
@@ -41,6 +41,7 @@ BENCHMARKS = {b.name: b for b in (
     Benchmark("datatypes", "datatypes", "1K,16K,256K,4M", pairs=False),
     Benchmark("threads", "threads", "8,4K"),
     Benchmark("startup", "startup", pairs=False, times_job=True),
+    Benchmark("files", "files", "1M,64M", pairs=False),
 )}
 
 DEFAULT = ("latency", "bandwidth", "bibw", "message_rate", "barrier", "bcast", "allreduce", "allgather", "alltoall",
