@@ -6,6 +6,7 @@
 
 #include "base/abi.hpp"
 #include "base/lock.hpp"
+#include "io/device_transfer.hpp"
 #include "io/independent.hpp"
 #include "io/shared_words.hpp"
 #include "io/state.hpp"
@@ -110,9 +111,10 @@ Status Operation::find_position() {
   return kOk;
 }
 
-// The worker does not touch devices: what it writes is fetched before, what it reads is stored after.
+// The worker does not touch devices. Where these cannot move the memory by themselves, what is written is fetched
+// before, and what is read is stored after.
 Status Operation::stage() {
-  if (!background_ || memory_.where.is_host() || memory_.packed == 0) return kOk;
+  if (!background_ || !memory_.where.is_device() || memory_.packed == 0 || device_moves(memory_)) return kOk;
   held_.reset(new (std::nothrow) std::byte[memory_.packed]);
   if (held_ == nullptr) return fail(Errc::kNoMem, "no memory for %zu bytes of a device's data", memory_.packed);
   if (writes()) HR_TRY(layout::pack(memory_, 0, memory_.packed, held_.get()));

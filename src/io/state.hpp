@@ -7,13 +7,15 @@
 
 #include "io/datarep.hpp"
 #include "io/worker.hpp"
+#include "p2p/pinned_pool.hpp"
 
 namespace hr::io {
 
 struct State {
   std::vector<std::unique_ptr<Representation>> representations;
-  std::unique_ptr<Worker> worker;  // null: nothing has been done in the background
-  std::uint64_t shared_files = 0;  // made by this process: part of their names
+  std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle (device_transfer.hpp)
+  std::unique_ptr<Worker> worker;                               // null: nothing has been done in the background
+  std::uint64_t shared_files = 0;                               // made by this process: part of their names
 };
 
 namespace detail {

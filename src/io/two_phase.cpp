@@ -5,6 +5,7 @@
 
 #include "boot/boot.hpp"
 #include "io/independent.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::io {
 
@@ -15,7 +16,10 @@ namespace {
 constexpr Count kPage = 4096;
 // Runs that a call of the system for each is as good for as a round.
 constexpr Count kLongRun = Count{256} << 10;
-constexpr int kAggregators = 4;
+// Aggregators of a host. Writes of one file come one after the other within the system, reads do not.
+constexpr int kWriters = 4;
+constexpr int kReaders = 8;
+constexpr int kOnFewCores = 2;
 
 Reach own_reach(const Operation& operation) {
   const FileView& view = operation.view();
@@ -34,6 +38,7 @@ Reach own_reach(const Operation& operation) {
   reach.aggregators = hints.aggregators;
   reach.choice = operation.writes() ? hints.collective_write : hints.collective_read;
   reach.ordered = view.ordered();
+  reach.crowded = p2p::node_oversubscribed();
   return reach;
 }
 
@@ -61,17 +66,23 @@ bool is_worth_it(const std::vector<Reach>& reaches) {
   return bytes / std::max<Count>(runs, 1) < kLongRun && !one_behind_the_other(reaches);
 }
 
-int default_aggregators(const comm::Members& members) {
+int count_hosts(const comm::Members& members) {
   std::vector<int> hosts;
   for (const int proc : members.procs) hosts.push_back(boot::processes().host_of(proc));
   std::ranges::sort(hosts);
   const auto repeated = std::ranges::unique(hosts);
-  const auto different = static_cast<int>(hosts.size() - repeated.size());
-  return std::max(different, kAggregators);
+  return static_cast<int>(hosts.size() - repeated.size());
+}
+
+int wanted_aggregators(const Plan& plan, bool writes) {
+  const Reach& first = plan.reaches[0];
+  if (first.aggregators > 0) return first.aggregators;
+  const int of_a_host = first.crowded ? kOnFewCores : writes ? kWriters : kReaders;
+  return count_hosts(plan.members) * of_a_host;
 }
 
 // Which processes take which chunks.
-void divide(Plan* plan) {
+void divide(Plan* plan, bool writes) {
   const Reach& first = plan->reaches[0];
   plan->chunk = first.chunk >= first.unit ? first.chunk / first.unit * first.unit : first.chunk;
   Count low = 0, high = 0;
@@ -85,7 +96,7 @@ void divide(Plan* plan) {
   plan->origin = plan->chunk >= first.unit ? low / first.unit * first.unit : low;
   plan->end = high;
   const Count chunks = (high - plan->origin + plan->chunk - 1) / plan->chunk;
-  const int wanted = first.aggregators > 0 ? first.aggregators : default_aggregators(plan->members);
+  const int wanted = wanted_aggregators(*plan, writes);
   const int count =
       static_cast<int>(std::clamp<Count>(wanted, 1, std::min<Count>(plan->members.size, std::max<Count>(chunks, 1))));
   for (int i = 0; i < count; ++i) {
@@ -231,7 +242,7 @@ Task two_phase(Operation* operation) {
     co_return kOk;
   }
   clip(*operation, &plan);
-  divide(&plan);
+  divide(&plan, operation->writes());
   Task moving = operation->writes() ? write_together(operation, &plan) : read_together(operation, &plan);
   HR_CO_TRY(co_await moving);
   operation->set_done(plan.status.ok() ? static_cast<std::size_t>(plan.bytes) : 0);

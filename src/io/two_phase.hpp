@@ -34,6 +34,7 @@ struct Reach {
   int aggregators = 0;
   Choice choice = Choice::kAutomatic;
   bool ordered = true;
+  bool crowded = false;  // more processes than cores
 };
 
 // What all processes know alike.

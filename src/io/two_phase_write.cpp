@@ -88,7 +88,7 @@ Task aggregate(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   // Nothing more is written once that has failed.
   if (!plan->status.ok()) co_return kOk;
   std::function<Status()> what = [disk = operation->place().disk, chunk] { return write_chunk(*disk, *chunk); };
-  if (operation->background()) {
+  if (operation->background() || plan->rounds > 1) {
     worker().submit(chunk->job, std::move(what));
     chunk->written = false;
     co_return kOk;

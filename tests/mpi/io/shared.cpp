@@ -181,6 +181,7 @@ void append(const check::Environment& mpi) {
   CHECK_OK(MPI_File_get_position(file, &offset));
   CHECK_EQ(offset, 100);
   CHECK_EQ(shared_position(file), 100);
+  MPI_Barrier(MPI_COMM_WORLD);
   const unsigned char byte = static_cast<unsigned char>(10 + mpi.rank);
   CHECK_OK(MPI_File_write_ordered(file, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_File_close(&file));

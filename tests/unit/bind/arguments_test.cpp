@@ -136,8 +136,10 @@ TEST(Arguments, ErrorsOfFilesAreReturned) {
   MPI_Comm loud = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &loud);
   MPI_Comm_set_errhandler(loud, MPI_ERRORS_ARE_FATAL);
-  expect_error(MPI_File_open(loud, "/nowhere/x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_NO_SUCH_FILE,
+  expect_error(MPI_File_open(loud, "/nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_NO_SUCH_FILE,
                "MPI_File_open");
+  expect_error(MPI_File_open(MPI_COMM_NULL, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_COMM, "comm");
+  expect_error(MPI_File_close(&file), MPI_ERR_FILE, "MPI_FILE_NULL");
   MPI_Comm_free(&loud);
 }
 
