@@ -350,6 +350,7 @@ void recover(Group& group, bool revoke) {
   int sum = 0;
   CHECK_OK(MPI_Allreduce(&group.rank, &sum, 1, MPI_INT, MPI_SUM, group.comm));
   CHECK(sum == group.size * (group.size - 1) / 2);
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have the sum: from here on the next one may die
 }
 
 MemoryKind memory_kind(std::mt19937_64& random) {
