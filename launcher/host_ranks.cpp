@@ -52,7 +52,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     plan.keep_going, std::move(answers));
+                                     plan.keep_going ? host : -1, std::move(answers));
 }
 
 HostRanks::~HostRanks() {
@@ -102,10 +102,9 @@ void HostRanks::handle(const Message& message) {
     case Kind::kWanted:
       return pmi_->want(message.text);
     case Kind::kLeft:
+      if (!message.text.empty()) return lose(message.rank, message.text);
       someone_left_ = true;
       return check_stuck();
-    case Kind::kFailed:
-      return lose(message.rank, message.text);
     case Kind::kWhere: {
       const Rank* rank = find(message.rank);
       if (rank == nullptr || rank->pid <= 0 || rank->ended) return;

@@ -157,6 +157,10 @@ void Job::fail_rank(const Message& ended, int exit_code, const std::string& text
   if (!options_.keep_going) return fail(exit_code, text);
   // First, as others wait for it.
   if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(ended.rank, text);
+  go_on(exit_code, text);
+}
+
+void Job::go_on(int exit_code, const std::string& text) {
   tree_->catch_up();
   say(text + "; the others go on (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
@@ -164,7 +168,7 @@ void Job::fail_rank(const Message& ended, int exit_code, const std::string& text
 
 // Who waits for a rank that has died is told so, and does not wait any more.
 void Job::tell_failed(int rank, const std::string& text) {
-  if (running_ != 0) tree_->down({.kind = Kind::kFailed, .rank = rank, .text = text});
+  if (running_ != 0) tree_->down({.kind = Kind::kLeft, .rank = rank, .text = text});
 }
 
 void Job::signal_all(int signal) {
@@ -311,13 +315,15 @@ void Job::on_lost(const Message& message) {
   const JobPlan& plan = tree_->plan();
   const int first = place_of(plan, message.host);
   const int last = first + message.numbers[0];
-  std::vector<int> ranks, ranks_beyond;
+  std::vector<int> ranks, ranks_beyond, ended;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     const int place = place_of(plan, plan.host_of[at]);
     if (place < first || place >= last) continue;
     (place == first ? ranks : ranks_beyond).push_back(rank);
-    if (!std::exchange(ranks_[at].ended, true) && started_) --running_;
+    if (std::exchange(ranks_[at].ended, true) || !started_) continue;
+    --running_;
+    ended.push_back(rank);
   }
   std::string who = name_of_host(message.host) + " (rank " + as_ranges(ranks) + ")";
   for (int place = first + 1; place < last; ++place) {
@@ -327,7 +333,14 @@ void Job::on_lost(const Message& message) {
     if (too_many) break;
   }
   if (!ranks_beyond.empty()) who += " (rank " + as_ranges(ranks_beyond) + ")";
-  fail(1, (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text);
+  const std::string text =
+      (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text;
+  if (options_.keep_going && started_ && !ending_) {
+    for (const int rank : ended) tell_failed(rank, text);
+    go_on(1, text);
+  } else {
+    fail(1, text);
+  }
   check_end();
 }
 

@@ -3,8 +3,8 @@
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the
 // job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends it,
-// and the ranks that are left are told who has died. A host that is lost, or that cannot start its ranks, ends it in
-// any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
+// and the ranks that are left are told who has died, also where a host is lost. A host that cannot start its ranks ends
+// it in any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
 // main(). One thread.
 #pragma once
 
@@ -67,6 +67,7 @@ class Job {
   void judge_death(const Message& message, int signal, bool dumped);
   void tell_left(int rank, bool finalized);
   void tell_failed(int rank, const std::string& text);
+  void go_on(int exit_code, const std::string& text);
 
   // End
   void say(const std::string& text);

@@ -35,9 +35,9 @@ class PmiServer {
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
-  // goes_on: without ranks that die (boot/loss_board.hpp).
+  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, bool goes_on, Callbacks callbacks);
+            int machine_ranks, int loss_board, Callbacks callbacks);
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
@@ -88,7 +88,7 @@ class PmiServer {
   std::string space_;
   std::vector<int> appnums_;
   int machine_ranks_;
-  bool goes_on_;
+  int loss_board_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
   std::size_t left_;  // of these

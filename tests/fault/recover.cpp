@@ -3,6 +3,7 @@
 //
 //   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
 //   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
+//   recover wait                        says who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>
@@ -508,7 +509,14 @@ int main(int argc, char** argv) {
   int deaths = argc > 3 ? std::atoi(argv[3]) : 1;
   if (gpu::available()) gpu::select(world_rank % gpu::device_count());
   std::mt19937_64 plan(seed);
-  if (std::strcmp(name, "solver") == 0) {
+  if (std::strcmp(name, "wait") == 0) {
+    now_doing = "wait";
+    std::printf("%d\n", static_cast<int>(::getppid()));
+    std::fflush(stdout);
+    while (MPI_Barrier(group.comm) == MPI_SUCCESS) {
+    }
+    recover(group, false);
+  } else if (std::strcmp(name, "solver") == 0) {
     solve(group, deaths, plan);
   } else {
     for (; deaths > 0 && group.size > 1; --deaths) one_death(group, name, plan);
