@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/events.hpp"
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
@@ -80,6 +81,8 @@ Status init() {
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
+  events::detail::changed = watch_messages;
+  watch_messages();
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
