@@ -44,7 +44,12 @@ Peer& make_peer(int proc) {
 Status connect(int proc, Peer** out) {
   if (peer_of(proc).lost) return lost_error(proc);
   transport::Paths paths;
-  HR_TRY(transport::connect(proc, &paths));
+  if (const Status status = transport::connect(proc, &paths); !status.ok()) {
+    // Where processes may die, it has: the launcher's word is only slower.
+    if (the_engine->loss_watch == nullptr) return status;
+    lose(proc, status);
+    return lost_error(proc);
+  }
   Peer& peer = make_peer(proc);
   peer.transport = paths.messages;
   peer.memory = paths.memory;
@@ -104,6 +109,24 @@ Status init() {
   return kOk;
 }
 
+namespace {
+
+// Where a job goes on without processes that die, those that are left may still ask whether what they have sent was
+// met (loss.hpp): nobody leaves before all are here.
+Status meet_survivors() {
+  if (the_engine->loss_watch == nullptr) return kOk;
+  HR_TRY(boot::begin_fence());
+  Status status = kOk;
+  bool everybody = false;
+  const Status waited = wait_until([&] {
+    status = boot::fence_done(&everybody);
+    return everybody || !status.ok();
+  });
+  return status.ok() ? waited : status;
+}
+
+}  // namespace
+
 Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
@@ -112,6 +135,7 @@ Status finalize() {
   const Status sent = wait_until(
       [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
+  if (const Status met = meet_survivors(); first.ok()) first = met;
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }
