@@ -32,9 +32,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   ranks_.resize(numbers.size());
   for (std::size_t at = 0; at < numbers.size(); ++at) ranks_[at].number = numbers[at];
   PmiServer::Callbacks answers;
-  answers.send = [this](int number, std::string_view line) {
-    send_line(number, line);
-  };
+  answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
     catch_up(rank);  // it has said why
@@ -60,7 +58,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     plan.keep_going, std::move(answers));
+                                     plan.keep_going ? host : -1, std::move(answers));
   pmi_->give(plan.given);
 }
 
@@ -120,10 +118,9 @@ void HostRanks::handle(const Message& message) {
     case Kind::kReply:
       return send_line(message.rank, message.text);
     case Kind::kLeft:
+      if (!message.text.empty()) return lose(message.rank, message.text);
       someone_left_ = true;
       return check_stuck();
-    case Kind::kFailed:
-      return lose(message.rank, message.text);
     case Kind::kWhere: {
       const Rank* rank = find(message.rank);
       if (rank == nullptr || rank->pid <= 0 || rank->ended) return;

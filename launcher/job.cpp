@@ -194,6 +194,10 @@ void Job::fail_rank(World& world, const Message& ended, int exit_code, const std
   if (!options_.keep_going) return fail(exit_code, text);
   // First, as others wait for it.
   if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(world, ended.rank, text);
+  go_on(exit_code, text);
+}
+
+void Job::go_on(int exit_code, const std::string& text) {
   catch_up();
   say(text + "; the others go on (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
@@ -201,7 +205,7 @@ void Job::fail_rank(World& world, const Message& ended, int exit_code, const std
 
 // Who waits for a rank that has died is told so, and does not wait any more.
 void Job::tell_failed(World& world, int rank, const std::string& text) {
-  if (world.running != 0) world.tree->down({.kind = Kind::kFailed, .rank = rank, .text = text});
+  if (world.running != 0) world.tree->down({.kind = Kind::kLeft, .rank = rank, .text = text});
 }
 
 void Job::signal_all(int signal) {
@@ -297,7 +301,8 @@ void Job::on_message(World& world, const Message& message) {
       return on_lost(world, message);
     case Kind::kBound:
       if (message.rank < 0) return error_.write(this, message.text);
-      return say(name_of(world, message.rank) + (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
+      return say(name_of(world, message.rank) +
+                 (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
     case Kind::kOutput:
       return on_output(world, message);
     case Kind::kInputTaken:
@@ -356,8 +361,8 @@ void Job::give_credit(World& world, int host, int stream) {
 void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
   catch_up();
-  error_.write(this,
-               name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" + message.text);
+  error_.write(this, name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" +
+                         message.text);
 }
 
 void Job::on_abort(World& world, const Message& message) {
@@ -372,13 +377,15 @@ void Job::on_lost(World& world, const Message& message) {
   const JobPlan& plan = world.tree->plan();
   const int first = place_of(plan, message.host);
   const int last = first + message.numbers[0];
-  std::vector<int> ranks, ranks_beyond;
+  std::vector<int> ranks, ranks_beyond, ended;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     const int place = place_of(plan, plan.host_of[at]);
     if (place < first || place >= last) continue;
     (place == first ? ranks : ranks_beyond).push_back(rank);
-    if (!std::exchange(world.ranks[at].ended, true) && world.started) --world.running;
+    if (std::exchange(world.ranks[at].ended, true) || !world.started) continue;
+    --world.running;
+    ended.push_back(rank);
   }
   std::string who = name_of_host(world, message.host) + " (rank " + as_ranges(ranks) + ")";
   for (int place = first + 1; place < last; ++place) {
@@ -390,7 +397,14 @@ void Job::on_lost(World& world, const Message& message) {
   if (!ranks_beyond.empty()) who += " (rank " + as_ranges(ranks_beyond) + ")";
   const std::string text =
       (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text;
-  world.spawner && !world.answered ? refuse_spawn(world, text) : fail(1, text);
+  if (world.spawner && !world.answered) {
+    refuse_spawn(world, text);
+  } else if (options_.keep_going && world.started && !ending_) {
+    for (const int rank : ended) tell_failed(world, rank, text);
+    go_on(1, text);
+  } else {
+    fail(1, text);
+  }
   check_end(world);
 }
 
@@ -412,8 +426,9 @@ void Job::on_ended(World& world, const Message& message) {
     if (exit_code_ == 0) exit_code_ = status;
     tell_left(world, rank, finalized);
   } else if (status != 0) {
-    fail_rank(world, message, status, name_of(world, rank) + " exited with code " + std::to_string(status) +
-                                          (initialised ? " before MPI_Finalize" : ""));
+    fail_rank(world, message, status,
+              name_of(world, rank) + " exited with code " + std::to_string(status) +
+                  (initialised ? " before MPI_Finalize" : ""));
     if (!initialised) tell_left(world, rank, finalized);
   } else if (initialised && !finalized) {
     fail_rank(world, message, 1, name_of(world, rank) + " exited without calling MPI_Finalize");
@@ -428,8 +443,9 @@ void Job::judge_death(World& world, const Message& message, int signal, bool dum
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
-  fail_rank(world, message, 128 + signal,
-            name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
+  fail_rank(
+      world, message, 128 + signal,
+      name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 
 // Who waits for a rank that is gone says so.

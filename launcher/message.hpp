@@ -25,8 +25,7 @@ struct Message {
     kInput,   // to the host of rank 0. text: standard input; empty: its end
     kCredit,  // to a host. numbers: stream; bytes of output that were taken, -1: nobody wants more
     kWanted,  // text: a key that somebody waits for
-    kLeft,    // a rank has ended well: who waits for others will not see it
-    kFailed,  // a rank has died, and the job goes on without it. text: why
+    kLeft,    // a rank has ended well: who waits for others will not see it. text: it died so, and the job goes on
     kWhere,   // to the host of the rank. numbers: milliseconds to find out where it is
     kFinish,  // no rank runs any more, or none shall
     kReply,   // to the host of the rank. text: a line of PMI for it

@@ -12,11 +12,11 @@ constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 }  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-                     int machine_ranks, bool goes_on, Callbacks callbacks)
+                     int machine_ranks, int loss_board, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       machine_ranks_(machine_ranks),
-      goes_on_(goes_on),
+      loss_board_(loss_board),
       callbacks_(std::move(callbacks)),
       left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
@@ -70,7 +70,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
-                              (goes_on_ ? " goes_on=1" : ""));
+                              (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {

@@ -30,7 +30,7 @@ class PmiServer {
     // All ranks here have said what they see of their host (boot/host_view.hpp): pairs of a view and the ranks that
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
-    std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
     // A question about a service (Message::kPublish and its like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
@@ -39,9 +39,9 @@ class PmiServer {
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
-  // goes_on: without ranks that die (boot/loss_board.hpp).
+  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, bool goes_on, Callbacks callbacks);
+            int machine_ranks, int loss_board, Callbacks callbacks);
 
   // What is in the key-value space from the beginning.
   void give(const std::vector<KeyValue>& pairs);
@@ -98,7 +98,7 @@ class PmiServer {
   std::string space_;
   std::vector<int> appnums_;
   int machine_ranks_;
-  bool goes_on_;
+  int loss_board_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
   std::size_t left_;  // of these

@@ -52,7 +52,8 @@ class Tree {
  private:
   void on_own(const Message& message);
   void on_child(RemoteHost& child, const Message& message);
-  bool gather(const Message& message);
+  bool gather(const Message& message, RemoteHost* child);
+  void lose(RemoteHost& child);
   void turn_or_pass(const Message& message);
   void on_ask(const std::string& key, RemoteHost* child);
   void check_fence(int exchange);

@@ -5,8 +5,8 @@
 
 namespace hr::boot {
 
-std::string LossBoard::path(const std::string& directory, std::string_view job) {
-  return directory + "/headrace." + std::string(job) + ".losses";
+std::string LossBoard::path(const std::string& directory, std::string_view job, int number) {
+  return directory + "/headrace." + std::string(job) + ".losses." + std::to_string(number);
 }
 
 Status LossBoard::create(const std::string& path, int ranks) {

@@ -18,7 +18,8 @@ namespace hr::boot {
 
 class LossBoard {
  public:
-  [[nodiscard]] static std::string path(const std::string& directory, std::string_view job);
+  // number: of the part of the launcher that writes it; several may share a machine.
+  [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
   // For a job of so many ranks, each of which is lost at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);

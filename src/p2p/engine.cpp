@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/events.hpp"
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
@@ -40,7 +41,12 @@ Peer& make_peer(int proc) {
 Status connect(int proc, Peer** out) {
   if (peer_of(proc).lost) return lost_error(proc);
   transport::Paths paths;
-  HR_TRY(transport::connect(proc, &paths));
+  if (const Status status = transport::connect(proc, &paths); !status.ok()) {
+    // Where processes may die, it has: the launcher's word is only slower.
+    if (the_engine->loss_watch == nullptr) return status;
+    lose(proc, status);
+    return lost_error(proc);
+  }
   Peer& peer = make_peer(proc);
   peer.transport = paths.messages;
   peer.memory = paths.memory;
@@ -85,6 +91,8 @@ Status init() {
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
+  events::detail::changed = watch_messages;
+  watch_messages();
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
@@ -96,6 +104,24 @@ Status init() {
   return kOk;
 }
 
+namespace {
+
+// Where a job goes on without processes that die, those that are left may still ask whether what they have sent was
+// met (loss.hpp): nobody leaves before all are here.
+Status meet_survivors() {
+  if (the_engine->loss_watch == nullptr) return kOk;
+  HR_TRY(boot::begin_fence());
+  Status status = kOk;
+  bool everybody = false;
+  const Status waited = wait_until([&] {
+    status = boot::fence_done(&everybody);
+    return everybody || !status.ok();
+  });
+  return status.ok() ? waited : status;
+}
+
+}  // namespace
+
 Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
@@ -104,6 +130,7 @@ Status finalize() {
   const Status sent = wait_until(
       [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
+  if (const Status met = meet_survivors(); first.ok()) first = met;
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }

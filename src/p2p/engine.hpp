@@ -123,6 +123,8 @@ void take_transports();
 
 // What arriving messages of this layer's kinds do (receive.cpp).
 void add_handlers(transport::Handlers& handlers);
+// While tools want to hear of messages, short ones have another handler. To be called when that changes.
+void watch_messages();
 struct Arrival;
 std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
 

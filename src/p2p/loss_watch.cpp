@@ -13,7 +13,7 @@ namespace {
 class LossWatch final : public transport::Transport {
  public:
   Status attach(const boot::Identity& identity) {
-    return board_.attach(boot::LossBoard::path(knobs().shm_dir, identity.job_id), identity.size);
+    return board_.attach(boot::LossBoard::path(knobs().shm_dir, identity.job_id, identity.loss_board), identity.size);
   }
 
   bool progress() override {
@@ -50,7 +50,7 @@ class LossWatch final : public transport::Transport {
 
 Status make_loss_watch(std::unique_ptr<transport::Transport>* out) {
   const boot::Identity& identity = boot::identity();
-  if (!identity.goes_on) return kOk;
+  if (identity.loss_board < 0) return kOk;
   auto watch = std::make_unique<LossWatch>();
   HR_TRY(watch->attach(identity));
   *out = std::move(watch);

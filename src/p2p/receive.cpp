@@ -2,6 +2,7 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "base/events.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
@@ -60,13 +61,39 @@ inline void arrive_eager(int from, const Envelope& envelope, const std::byte* da
     finish_eager(*receive, envelope, data, bytes);
 }
 
+using events::Event;
+
+void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
+  events::emit(Event::message_unexpected,
+               {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
+}
+void tell_matched(const Envelope& envelope, std::size_t bytes, bool came_before) {
+  events::emit(Event::message_matched, {envelope.source, envelope.tag, envelope.context,
+                                        static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
+}
+
+// The same for tools, which then are told (watch_messages()).
+void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  Request* receive = matcher(envelope.context).match_posted(envelope);
+  if (receive == nullptr) {
+    tell_unexpected(envelope, bytes);
+    return keep_eager(from, envelope, data, bytes, nullptr);
+  }
+  tell_matched(envelope, bytes, false);
+  if (!finish_plain(*receive, envelope, data, bytes)) finish_eager(*receive, envelope, data, bytes);
+}
+
 void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   wire::EagerSyncHead head;
   std::memcpy(&head, payload, sizeof head);
   const std::byte* data = payload + sizeof head;
   bytes -= sizeof head;
   Request* receive = matcher(envelope.context).match_posted(envelope);
-  if (receive == nullptr) return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
+  if (receive == nullptr) {
+    tell_unexpected(envelope, bytes);
+    return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
+  }
+  tell_matched(envelope, bytes, false);
   finish_eager(*receive, envelope, data, bytes);
   send_control(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
 }
@@ -75,9 +102,11 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
                 std::size_t payload_bytes) {
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) {
+    tell_matched(envelope, bytes, false);
     begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
     return;
   }
+  tell_unexpected(envelope, bytes);
   Unexpected* message = Unexpected::create(payload_bytes);
   message->envelope = envelope;
   message->from_proc = from;
@@ -135,6 +164,9 @@ namespace {
 void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager(from, wire::envelope_of(header), payload, bytes);
 }
+void deliver_eager_watched(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_watched(from, wire::envelope_of(header), payload, bytes);
+}
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
 }
@@ -183,7 +215,14 @@ void add_handlers(transport::Handlers& handlers) {
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
+void watch_messages() {
+  if (engine() == nullptr) return;
+  engine()->upcalls.handlers[static_cast<std::size_t>(Kind::kEager)] =
+      events::wanted() ? deliver_eager_watched : deliver_eager;
+}
+
 void consume(Unexpected* message, Request& receive) {
+  tell_matched(message->envelope, message->bytes, true);
   if (message->rendezvous) {
     begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
                                               message->payload_bytes));

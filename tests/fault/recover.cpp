@@ -3,6 +3,8 @@
 //
 //   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
 //   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
+//   recover leave SEED                  as "random", but who sees the error ends at once, by MPI_Finalize
+//   recover wait                        says who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>
@@ -176,9 +178,10 @@ int test_loop(const Try& t) {
 int persistent(const Try& t) {
   MPI_Request requests[2];
   MPI_Status statuses[2];
-  CHECK_OK(MPI_Recv_init(t.in(), t.count(), MPI_INT, t.left(), 7, t.group.comm, &requests[0]));
-  CHECK_OK(MPI_Send_init(t.out(), t.count(), MPI_INT, t.right(), 7, t.group.comm, &requests[1]));
-  int code = MPI_SUCCESS;
+  int code = MPI_Recv_init(t.in(), t.count(), MPI_INT, t.left(), 7, t.group.comm, &requests[0]);
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_Send_init(t.out(), t.count(), MPI_INT, t.right(), 7, t.group.comm, &requests[1]);
+  if (code != MPI_SUCCESS) return code;
   for (int i = 0; i < 3 && code == MPI_SUCCESS; ++i) {
     code = MPI_Startall(2, requests);
     if (code == MPI_SUCCESS) code = worst(MPI_Waitall(2, requests, statuses), 2, statuses);
@@ -241,12 +244,17 @@ int dup(const Try& t) {
 int split(const Try& t) {
   MPI_Comm made = MPI_COMM_NULL;
   int code = MPI_Comm_split(t.group.comm, t.group.rank % 2, 0, &made);
-  if (code != MPI_SUCCESS) return code;
+  // It may have been made at some members alone.
+  int flag = code == MPI_SUCCESS ? 1 : 0;
+  const int agreed = MPIX_Comm_agree(t.group.comm, &flag);
+  if (agreed != MPI_SUCCESS || flag == 0) {
+    if (code == MPI_SUCCESS) MPI_Comm_free(&made);
+    return agreed != MPI_SUCCESS ? agreed : MPIX_ERR_PROC_FAILED;
+  }
   CHECK_OK(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
-  code = MPI_Barrier(made);
-  if (code != MPI_SUCCESS) MPIX_Comm_revoke(made);
+  if (MPI_Barrier(made) != MPI_SUCCESS) MPIX_Comm_revoke(made);
   MPI_Comm_free(&made);
-  return code;
+  return MPI_SUCCESS;
 }
 int agree(const Try& t) {
   int flag = ~(1 << (t.group.rank % 31));
@@ -293,7 +301,7 @@ constexpr Operation kOperations[] = {
     {"reduce_scatter", reduce_scatter, true},
     {"nonblocking", nonblocking, true},
     {"dup", dup, true},
-    {"split", split, false},
+    {"split", split, true},
     {"agree", agree, true},
     {"shrink", shrink, true},
 };
@@ -350,6 +358,7 @@ void recover(Group& group, bool revoke) {
   int sum = 0;
   CHECK_OK(MPI_Allreduce(&group.rank, &sum, 1, MPI_INT, MPI_SUM, group.comm));
   CHECK(sum == group.size * (group.size - 1) / 2);
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have the sum: from here on the next one may die
 }
 
 MemoryKind memory_kind(std::mt19937_64& random) {
@@ -357,6 +366,8 @@ MemoryKind memory_kind(std::mt19937_64& random) {
   const MemoryKind kinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kHostPinned};
   return kinds[random() % 3];
 }
+
+bool leaves = false;
 
 // The ranks of all processes draw the same.
 void one_death(Group& group, const char* name, std::mt19937_64& plan) {
@@ -382,6 +393,12 @@ void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   const int error = class_of(code);
   if (error != MPIX_ERR_PROC_FAILED && error != MPIX_ERR_REVOKED && error != MPIX_ERR_PROC_FAILED_PENDING)
     fail(__LINE__, "another error: " + text_of(code));
+  if (leaves) {
+    // Where the operation does not end everywhere by itself.
+    if (!operation->ends_everywhere) MPIX_Comm_revoke(group.comm);
+    group.size -= 1;
+    return;
+  }
   recover(group, revoke);
 }
 
@@ -507,7 +524,15 @@ int main(int argc, char** argv) {
   int deaths = argc > 3 ? std::atoi(argv[3]) : 1;
   if (gpu::available()) gpu::select(world_rank % gpu::device_count());
   std::mt19937_64 plan(seed);
-  if (std::strcmp(name, "solver") == 0) {
+  leaves = std::strcmp(name, "leave") == 0;
+  if (std::strcmp(name, "wait") == 0) {
+    now_doing = "wait";
+    std::printf("%d\n", static_cast<int>(::getppid()));
+    std::fflush(stdout);
+    while (MPI_Barrier(group.comm) == MPI_SUCCESS) {
+    }
+    recover(group, false);
+  } else if (std::strcmp(name, "solver") == 0) {
     solve(group, deaths, plan);
   } else {
     for (; deaths > 0 && group.size > 1; --deaths) one_death(group, name, plan);

@@ -9,7 +9,7 @@ namespace hr::launcher {
 namespace {
 
 struct Host {
-  Host(const RankMap& map, int number, bool goes_on = false) {
+  Host(const RankMap& map, int number, int loss_board = -1) {
     PmiServer::Callbacks callbacks;
     callbacks.send = [this](int rank, std::string_view line) { answers[rank].emplace_back(line); };
     callbacks.abort = [](int, int) {};
@@ -18,7 +18,7 @@ struct Host {
     callbacks.ask = [this](const std::string& key) { asked.push_back(key); };
     callbacks.answer = [this](std::vector<KeyValue> values) { answered.push_back(std::move(values)); };
     server = std::make_unique<PmiServer>("space", std::vector<int>(static_cast<std::size_t>(map.ranks()), 0), map,
-                                         map.ranks_of(number), 0, goes_on, std::move(callbacks));
+                                         map.ranks_of(number), 0, loss_board, std::move(callbacks));
   }
   std::string ask(int rank, const std::string& line) {
     const std::size_t before = answers[rank].size();
@@ -94,7 +94,7 @@ TEST_F(TwoHosts, KnowsTheMapAndTheSizeOfTheJob) {
 
 TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
   const RankMap map{{0, 0, 1, 1}};
-  Host first(map, 0, true), second(map, 1, true);
+  Host first(map, 0, 0), second(map, 1, 1);
   first.ask(0, "cmd=barrier_in");
   EXPECT_TRUE(first.fences.empty());
   first.server->lose(1);
@@ -115,7 +115,7 @@ TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
 
 TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
   const RankMap map{{0, 0}};
-  Host host(map, 0, true);
+  Host host(map, 0, 0);
   host.ask(1, "cmd=get kvsname=space key=job wait=1");
   EXPECT_TRUE(host.answers[1].empty());
   host.server->lose(0);
