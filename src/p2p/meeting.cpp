@@ -47,6 +47,7 @@ void part(std::span<const int> procs) {
     peer.has_our_place = false;
     peer.place = 0;
   }
+  state.sleeper.end_listener();
   wake_waiting();  // in a transport that may go
   transport::part(procs, progress.sleeping_waits != 0);
   take_transports();

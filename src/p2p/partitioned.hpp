@@ -21,8 +21,8 @@ struct PartitionedArguments {
   int partitions = 0;  // of data.count / partitions elements each
   std::uint32_t context = 0;
   int tag = 0;
-  int own_rank = 0;   // of this process in the communicator
-  int peer_rank = 0;  // of the other side
+  int own_rank = 0;    // of this process in the communicator
+  int peer_rank = 0;   // of the other side
   int peer_proc = -1;  // -1: MPI_PROC_NULL
 };
 

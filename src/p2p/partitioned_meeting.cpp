@@ -105,10 +105,10 @@ std::span<const Arrival> partitioned_arrivals() noexcept { return kArrivals; }
 void offer_partitioned(Partitioned& send) {
   const PartitionedArguments& arguments = send.arguments();
   const OfferTail tail{send.id(), arguments.partitions};
-  send_control(arguments.peer_proc,
-               wire::envelope(Kind::kPartitions, {arguments.context, arguments.own_rank, arguments.tag},
-                              arguments.data.packed),
-               &tail, sizeof tail);
+  send_control(
+      arguments.peer_proc,
+      wire::envelope(Kind::kPartitions, {arguments.context, arguments.own_rank, arguments.tag}, arguments.data.packed),
+      &tail, sizeof tail);
 }
 
 void post_partitioned(Partitioned& receive) {

@@ -77,12 +77,12 @@ class Partitioned final : public RequestState {
   Status unfit_ = kOk;  // why they never will meet
   std::string why_unfit_;
 
-  std::vector<bool> ready_;  // partitions of a send
-  int not_ready_ = 0;        // how many are not
+  std::vector<bool> ready_;      // partitions of a send
+  int not_ready_ = 0;            // how many are not
   bool look_for_ready_ = false;  // parts may have become ready before the other side was met
-  std::size_t settled_ = 0;  // so many parts from the first on
-  bool given_up_ = false;    // no further part is begun
-  Status error_ = kOk;       // the first
+  std::size_t settled_ = 0;      // so many parts from the first on
+  bool given_up_ = false;        // no further part is begun
+  Status error_ = kOk;           // the first
   std::string why_;
 };
 

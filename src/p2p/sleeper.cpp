@@ -42,6 +42,7 @@ void Sleeper::open(std::span<transport::Transport* const> transports) {
   end_listener();
   heard_.clear();
   limit_ = kLongest;
+  if (std::find(transports.begin(), transports.end(), first_) == transports.end()) first_ = nullptr;
   for (transport::Transport* each : transports) {
     if (!each->can_sleep()) continue;
     if (first_ == nullptr || first_ == each) {
@@ -86,6 +87,7 @@ bool Sleeper::start() noexcept {
   epoll_event none{};
   bool added = events_ >= 0 && end_ >= 0;
   for (const auto& each : heard_) {
+    each->armed.store(false, std::memory_order_relaxed);
     added = added && ::epoll_ctl(events_, EPOLL_CTL_ADD, each->transport->arrivals(), &none) == 0;
   }
   none.events = EPOLLIN;

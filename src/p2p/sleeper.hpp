@@ -31,7 +31,7 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // Again where there are more of them than before.
+  // Again where there are more of them than before, or fewer; end_listener() comes before one of them goes.
   void open(std::span<transport::Transport* const> transports);
   void close() noexcept;
 
@@ -42,7 +42,7 @@ class Sleeper {
   void wake() noexcept {
     if (first_ != nullptr) first_->wake();
   }
-  // Earlier than close(): at the end of a program that does not call MPI_Finalize.
+  // Until a sleep that needs it; also at the end of a program that does not call MPI_Finalize.
   void end_listener() noexcept;
 
  private:

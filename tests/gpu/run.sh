@@ -82,7 +82,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
-  [ "$name" = mpi_time_sliced ] && continue
+  case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_*) continue ;; esac
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
@@ -122,6 +122,14 @@ if [ "$long" = long ]; then
     --kinds device,pool,vmm,vmm-private
   ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
 fi
+
+# Windows, files and partitions of device memory, of all kinds.
+for kind in device managed pool vmm host-pinned; do
+  ranks "rma_create_$kind" 2 120 "$build/gpu_tests/mpi_rma_random_mix" create --memory "$kind" --epochs 40
+done
+ranks rma_allocate 3 120 "$build/gpu_tests/mpi_rma_random_mix" allocate --memory device --epochs 40
+ranks io_views 3 240 "$build/gpu_tests/mpi_io_views" --seed 61 --kinds all --rounds 60
+ranks partitioned 3 120 "$build/gpu_tests/mpi_partitioned_random" 9 20
 
 # The main job.
 for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
