@@ -28,6 +28,33 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 #define MPIX_BFLOAT16 ((MPI_Datatype)0x000002f9)  /* the upper half of a float */
 #define MPIX_C_BF16 MPIX_BFLOAT16
 
+/* User-level failure mitigation: a job that goes on when a process of it has failed (mpiexec --enable-recovery; see
+ * docs/failures.md). What depends on a failed process ends with MPIX_ERR_PROC_FAILED. A receive from any source that may
+ * be waiting for one is reported with MPIX_ERR_PROC_FAILED_PENDING and stays posted. What is done with a revoked
+ * communicator ends with MPIX_ERR_REVOKED, but for the functions below and local ones. */
+#define MPIX_HAVE_ULFM 1
+#define MPIX_ERR_PROC_FAILED 101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED 103
+
+/* Local: ends all communication on it, here and at all its members. */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
+/* Collective over those who are left. *newcomm: their communicator. */
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
+/* Collective over those who are left. *flag becomes the bitwise AND of all. MPIX_ERR_PROC_FAILED, at all of them alike,
+ * where somebody has not acknowledged a failure; *flag is valid then, too. */
+int MPIX_Comm_agree(MPI_Comm comm, int* flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
+/* Local: the members that this process knows to have failed, in the order in which it learned of them. */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failed);
+/* Local: acknowledges the first num_to_ack of them; *num_acked: how many are acknowledged now. */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
+/* The same under the names of before: all of them, and the group of those that are acknowledged. */
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,11 +32,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   ranks_.resize(numbers.size());
   for (std::size_t at = 0; at < numbers.size(); ++at) ranks_[at].number = numbers[at];
   PmiServer::Callbacks answers;
-  answers.send = [this](int number, std::string_view line) {
-    const std::string text = std::string(line) + "\n";
-    // A rank asks one thing at a time and reads the answer, so there is room; one that is gone needs none.
-    ::send(find(number)->pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  };
+  answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
     catch_up(rank);  // it has said why
@@ -46,19 +42,37 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   answers.fence = [this](const std::vector<KeyValue>& values) { exchange(Message::kSpace, values); };
   answers.views = [this](const std::vector<KeyValue>& views) { exchange(Message::kViews, views); };
   answers.ask = [this](const std::string& key) { callbacks_.post({.kind = Message::Kind::kAsk, .text = key}); };
+  answers.spawn = [this](int number, const SpawnRequest& request) {
+    callbacks_.post({.kind = Message::Kind::kSpawn, .host = host_, .rank = number, .text = encode(request)});
+  };
+  answers.name = [this](int number, int what, std::string_view service, std::string_view port) {
+    callbacks_.post({.kind = Message::Kind::kName,
+                     .host = host_,
+                     .rank = number,
+                     .numbers = {what},
+                     .text = pack({{std::string(service), std::string(port)}}).front()});
+  };
   answers.answer = [this](const std::vector<KeyValue>& values) {
     for (std::string& part : pack(values)) {
       callbacks_.post({.kind = Message::Kind::kAnswer, .text = std::move(part)});
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     std::move(answers));
+                                     plan.keep_going ? host : -1, std::move(answers));
+  pmi_->give(plan.given);
 }
 
 HostRanks::~HostRanks() {
   for (const Rank& rank : ranks_) {
     if (rank.pmi.is_open()) loop_.forget(rank.pmi.get());
   }
+}
+
+// A rank asks one thing at a time and reads the answer, so there is room; one that is gone needs none.
+void HostRanks::send_line(int number, std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  const Rank* rank = find(number);
+  if (rank != nullptr) ::send(rank->pmi.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void HostRanks::exchange(int which, const std::vector<KeyValue>& pairs) {
@@ -101,7 +115,10 @@ void HostRanks::handle(const Message& message) {
       return message.numbers[0] == Message::kSpace ? pmi_->leave_fence() : void();
     case Kind::kWanted:
       return pmi_->want(message.text);
+    case Kind::kReply:
+      return send_line(message.rank, message.text);
     case Kind::kLeft:
+      if (!message.text.empty()) return lose(message.rank, message.text);
       someone_left_ = true;
       return check_stuck();
     case Kind::kWhere: {
@@ -167,7 +184,7 @@ void HostRanks::receive_pmi(Rank& rank) {
     if (count <= 0) {  // closed, after finalize or by its end
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
-      return;
+      return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
     rank.pmi_received.append(chunk, static_cast<std::size_t>(count));
     std::size_t start = 0;
@@ -184,6 +201,14 @@ void HostRanks::check_stuck() {
   if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
   stuck_told_ = true;
   callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
+}
+
+// The job goes on without that rank.
+void HostRanks::lose(int rank, const std::string& why) {
+  for (boot::LossBoard& each : boards_) {
+    if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
+  }
+  pmi_->lose(rank);
 }
 
 void HostRanks::reap() {
@@ -205,6 +230,21 @@ void HostRanks::reap() {
   }
 }
 
+// One that is no child of ours ends, as far as we see, when it closes its socket.
+void HostRanks::end_adopted(Rank& rank) {
+  if (std::exchange(rank.ended, true)) return;
+  const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);
+  post(Message::Kind::kEnded, rank, {0, CLD_EXITED, 0, flags});
+}
+
+std::set<pid_t> HostRanks::pids() const {
+  std::set<pid_t> all;
+  for (const Rank& rank : ranks_) {
+    if (rank.pid > 0) all.insert(rank.pid);
+  }
+  return all;
+}
+
 void HostRanks::finish() {
   signal_all(SIGKILL);
   for (Rank& rank : ranks_) {
@@ -212,7 +252,7 @@ void HostRanks::finish() {
     rank.pid = -1;
     rank.ended = true;
   }
-  kill_orphans(callbacks_.others());
+  if (!callbacks_.has_other_jobs()) kill_orphans(callbacks_.others());
   // The writers are gone, so what is in the pipes is all there is.
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};

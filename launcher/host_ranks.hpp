@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "background.hpp"
+#include "boot/loss_board.hpp"
 #include "event_loop.hpp"
 #include "input.hpp"
 #include "job_plan.hpp"
@@ -34,6 +35,8 @@ class HostRanks {
     std::function<OutputTarget&(int rank, int stream)> target;
     // Children of this process that are none of the ranks' and stay.
     std::function<std::set<pid_t>()> others;
+    // Whether this process has other jobs' ranks, whose orphans cannot be told from these ranks'.
+    std::function<bool()> has_other_jobs;
     // The descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
     std::function<int()> standard_input;
   };
@@ -53,6 +56,9 @@ class HostRanks {
   // Ends whatever still runs here, hands out its last output, and removes what it left.
   void finish();
 
+  // Of the ranks that were started and not buried.
+  [[nodiscard]] std::set<pid_t> pids() const;
+
   PmiServer& pmi() noexcept { return *pmi_; }
 
  private:
@@ -69,6 +75,9 @@ class HostRanks {
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
   void report_bindings();
   void give_up_from(std::size_t at);
+  bool adopt(Rank& rank);
+  void end_adopted(Rank& rank);
+  void send_line(int number, std::string_view line);
   void exchange(int which, const std::vector<KeyValue>& pairs);
   void problem(int exit_code, const std::string& text);
   void post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text = {});
@@ -77,6 +86,8 @@ class HostRanks {
   void on_crash(Rank& rank, int signal);
   void catch_up(const Rank& rank);
   void check_stuck();
+  void lose(int rank, const std::string& why);
+  bool make_boards();
   void signal_all(int signal);
 
   EventLoop& loop_;
@@ -89,6 +100,8 @@ class HostRanks {
   std::vector<Prepared> prepared_;  // one a program
   std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
   std::unique_ptr<PmiServer> pmi_;
+  std::list<boot::LossBoard>
+      boards_;  // one a directory for shared memory; where the job goes on without ranks that die
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

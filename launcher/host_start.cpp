@@ -51,6 +51,7 @@ int check_directory(const std::string& directory) {
 }  // namespace
 
 bool HostRanks::prepare() {
+  if (plan_.adopted >= 0) return true;
   const std::vector<int> appnums = plan_.appnums();
   std::set<int> here;
   for (const Rank& rank : ranks_) here.insert(appnums[static_cast<std::size_t>(rank.number)]);
@@ -107,8 +108,26 @@ void HostRanks::report_bindings() {
   callbacks_.post({.kind = Message::Kind::kBound, .text = topo::picture(machine_, numbers, cpus_)});
 }
 
+bool HostRanks::make_boards() {
+  for (const std::string& directory : plan_.shm_directories) {
+    if (boards_.emplace_back().create(boot::LossBoard::path(directory, plan_.id, host_), plan_.ranks()).ok()) continue;
+    problem(1, take_detail());
+    return false;
+  }
+  return true;
+}
+
+// The rank is there already; all there is of it is its socket.
+bool HostRanks::adopt(Rank& rank) {
+  rank.pmi = Descriptor(plan_.adopted);
+  loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
+  return true;
+}
+
 void HostRanks::start() {
   if (ranks_.empty()) return;
+  if (plan_.adopted >= 0) return static_cast<void>(adopt(ranks_.front()));
+  if (plan_.keep_going && !make_boards()) return give_up_from(0);
   const std::vector<int> appnums = plan_.appnums();
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     Rank& rank = ranks_[at];
@@ -141,7 +160,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
   }
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int input = nothing.get();
-  if (rank.number == 0) {
+  if (rank.number == 0 && !plan_.spawned) {
     input = callbacks_.standard_input();
     if (input < 0) input = input_.for_rank_0();
     if (input < 0) return cannot("make a pipe", errno, 1);
@@ -153,6 +172,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
       {"PMI_FD=" + std::to_string(pmi_end.get()), "PMI_RANK=" + number, "PMI_SIZE=" + std::to_string(plan_.ranks()),
        "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
        "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
+  if (plan_.spawned) environment.emplace_back("PMI_SPAWNED=1");
   const auto arguments = as_pointers(plan_.programs[program].arguments);
   const auto variables = as_pointers(environment);
   ChildPlan plan;
@@ -171,7 +191,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
     rank.pmi.close();
     return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"", reason, kCannotExecute);
   }
-  if (rank.number == 0) input_.started();
+  if (rank.number == 0 && !plan_.spawned) input_.started();
 
   rank.outputs[0] = &forwarders_.emplace_back(loop_, std::move(output), callbacks_.target(rank.number, 0));
   rank.outputs[1] = &forwarders_.emplace_back(loop_, std::move(error), callbacks_.target(rank.number, 1));

@@ -48,20 +48,38 @@ Job::Job(const Options& options, JobPlan plan)
       output_(loop_, STDOUT_FILENO),
       separate_error_(make_error_sink(loop_)),
       error_(separate_error_ != nullptr ? *separate_error_ : output_),
-      own_name_(own_host_name()),
-      ranks_(static_cast<std::size_t>(plan.ranks())) {
-  plan.prompts = output_.is_terminal() || error_.is_terminal();
+      own_name_(own_host_name()) {
   const int host_of_first = plan.host_of.empty() ? -1 : plan.host_of.front();
   if (host_of_first != plan.root_host) input_host_ = host_of_first;
+  add_world(std::move(plan));
+}
+
+Job::World& Job::add_world(JobPlan plan) {
+  World& world = worlds_.emplace_back();
+  world.number = spawned_;
+  world.ranks.resize(static_cast<std::size_t>(plan.ranks()));
+  plan.prompts = output_.is_terminal() || error_.is_terminal();
   Tree::Callbacks callbacks;
-  callbacks.up = [this](const Message& message) { on_message(message); };
-  callbacks.target = [this](int rank, int stream) -> OutputTarget& {
-    return outputs_[static_cast<std::size_t>(2 * rank + stream)];
+  callbacks.up = [this, &world](const Message& message) { on_message(world, message); };
+  callbacks.target = [&world](int rank, int stream) -> OutputTarget& {
+    return world.outputs[static_cast<std::size_t>(2 * rank + stream)];
   };
   callbacks.standard_input = [this] { return standard_input(); };
+  callbacks.others = [this, &world] {
+    std::set<pid_t> all;
+    for (const World& each : worlds_) {
+      if (&each != &world) all.merge(each.tree->pids());
+    }
+    return all;
+  };
+  callbacks.has_other_jobs = [this, &world] {
+    return std::any_of(worlds_.begin(), worlds_.end(),
+                       [&world](const World& each) { return &each != &world && !each.over; });
+  };
   const int own = plan.root_host;
   const int places = count_of_places(plan);
-  tree_ = std::make_unique<Tree>(loop_, std::move(plan), own, 0, places, true, std::move(callbacks));
+  world.tree = std::make_unique<Tree>(loop_, std::move(plan), own, 0, places, true, std::move(callbacks));
+  return world;
 }
 
 Job::~Job() = default;
@@ -71,49 +89,59 @@ int Job::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();
-  if (open_outputs()) {
-    tree_->start();
+  if (open_outputs(first())) {
+    first().tree->start();
   } else {
-    check_end();
+    check_end(first());
   }
   while (!over_) loop_.run_once();
   clean_up();
   return exit_code_;
 }
 
-bool Job::open_outputs() {
-  const int digits = static_cast<int>(std::to_string(ranks_.size() - 1).size());
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()) && !ending_; ++rank) open_output(rank, digits);
+bool Job::open_outputs(World& world) {
+  const int ranks = static_cast<int>(world.ranks.size());
+  const int digits = static_cast<int>(std::to_string(ranks - 1).size());
+  for (int rank = 0; rank < ranks && !ending_; ++rank) open_output(world, rank, digits);
   return !ending_;
 }
 
-void Job::open_output(int rank, int digits) {
-  const std::string label = options_.label ? "[" + std::to_string(rank) + "] " : "";
+void Job::open_output(World& world, int rank, int digits) {
+  const std::string of_world = world.number != 0 ? std::to_string(world.number) + "." : "";
+  const std::string label = options_.label ? "[" + of_world + std::to_string(rank) + "] " : "";
+  const std::string directory =
+      options_.output_directory + (world.number != 0 ? "/spawned-" + std::to_string(world.number) : "");
   for (auto [sink, stream] : {std::pair(&output_, "stdout"), std::pair(&error_, "stderr")}) {
     OutputFile file;
     if (!options_.output_directory.empty()) {
-      if (const int reason = file.open(options_.output_directory, rank, digits, stream); reason != 0) {
+      if (const int reason = file.open(directory, rank, digits, stream); reason != 0) {
         return fail(1,
                     "cannot write " + file.path() + " for rank " + std::to_string(rank) + ": " + std::strerror(reason));
       }
     }
-    outputs_.emplace_back(*sink, label, std::move(file), !options_.output_in_files_only);
+    world.outputs.emplace_back(*sink, label, std::move(file), !options_.output_in_files_only);
   }
 }
 
 // All hosts could start their ranks.
-void Job::go() {
-  if (ending_ || std::exchange(started_, true)) return;
-  running_ = static_cast<int>(ranks_.size());
+void Job::go(World& world) {
+  if (ending_ || world.finishing || std::exchange(world.started, true)) return;
+  world.running = static_cast<int>(world.ranks.size());
+  if (world.spawner) {
+    world.tree->down({.kind = Kind::kGo});
+    const std::string& id = world.tree->plan().id;
+    return world.answered ? void() : answer_spawn(world, "cmd=spawn_result rc=0 job=" + id);
+  }
+  started_ = true;
   if (options_.timeout_seconds > 0) {
     loop_.after(milliseconds(static_cast<std::int64_t>(options_.timeout_seconds * 1000)), [this] { on_timeout(); });
   }
   if (input_host_ >= 0) {
     input_ = std::make_unique<InputSource>(loop_, [this](std::string_view piece) {
-      tree_->down({.kind = Kind::kInput, .host = input_host_, .text = std::string(piece)});
+      first().tree->down({.kind = Kind::kInput, .host = input_host_, .text = std::string(piece)});
     });
   }
-  tree_->down({.kind = Kind::kGo});
+  world.tree->down({.kind = Kind::kGo});
   if (input_ != nullptr) input_->more();
 }
 
@@ -126,15 +154,18 @@ int Job::standard_input() {
   return end >= 0 ? end : STDIN_FILENO;
 }
 
-std::string Job::name_of_host(int host) const {
-  const JobPlan& plan = tree_->plan();
+std::string Job::name_of_host(const World& world, int host) const {
+  const JobPlan& plan = world.tree->plan();
   return host == plan.root_host ? own_name_ : plan.hosts[static_cast<std::size_t>(host)];
 }
 
-std::string Job::name_of(int rank) const {
+std::string Job::name_of(const World& world, int rank) const {
   const auto at = static_cast<std::size_t>(rank);
-  return "rank " + std::to_string(rank) + " on host " + name_of_host(tree_->plan().host_of[at]) +
-         (ranks_[at].pid > 0 ? " (pid " + std::to_string(ranks_[at].pid) + ")" : "");
+  const JobPlan& plan = world.tree->plan();
+  if (plan.adopted >= 0) return "the process that spawned them";
+  return "rank " + std::to_string(rank) + (world.number != 0 ? " of spawned job " + std::to_string(world.number) : "") +
+         " on host " + name_of_host(world, plan.host_of[at]) +
+         (world.ranks[at].pid > 0 ? " (pid " + std::to_string(world.ranks[at].pid) + ")" : "");
 }
 
 void Job::say(const std::string& text) { error_.write(this, "mpiexec: " + text + "\n"); }
@@ -144,30 +175,52 @@ void Job::fail(int exit_code, const std::string& text) {
   ending_ = true;
   exit_code_ = exit_code;
   // What ranks printed before comes before.
-  tree_->catch_up();
+  catch_up();
   if (!text.empty()) say(started_ ? text + "; ending the job" : text);
   signal_all(SIGTERM);
   signal_all(SIGCONT);  // a stopped process takes its SIGTERM then
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
-  if (!started_) check_end();
+  for (World& world : worlds_) {
+    if (!world.started) check_end(world);
+  }
+}
+
+void Job::catch_up() {
+  for (World& world : worlds_) world.tree->catch_up();
 }
 
 // The end of one rank, which is the job's end unless it is to go on without the rank.
-void Job::fail_rank(int exit_code, const std::string& text) {
+void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
-  tree_->catch_up();
-  say(text + "; the others go on (-disable-auto-cleanup)");
+  // First, as others wait for it.
+  if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(world, ended.rank, text);
+  go_on(exit_code, text);
+}
+
+void Job::go_on(int exit_code, const std::string& text) {
+  catch_up();
+  say(text + "; the others go on (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
+// Who waits for a rank that has died is told so, and does not wait any more.
+void Job::tell_failed(World& world, int rank, const std::string& text) {
+  if (world.running != 0) world.tree->down({.kind = Kind::kLeft, .rank = rank, .text = text});
+}
+
 void Job::signal_all(int signal) {
-  if (started_) tree_->down({.kind = Kind::kSignal, .numbers = {signal, ending_ ? 1 : 0}});
+  for (World& world : worlds_) this->signal(world, signal);
+}
+
+void Job::signal(World& world, int signal) {
+  if (world.started) world.tree->down({.kind = Kind::kSignal, .numbers = {signal, ending_ ? 1 : 0}});
 }
 
 void Job::on_signal(int signal) {
   switch (signal) {
     case SIGCHLD:
-      return tree_->reap();
+      for (World& world : worlds_) world.tree->reap();
+      return;
     case SIGTSTP:
       return stop();
     case SIGCONT:
@@ -191,193 +244,233 @@ void Job::on_signal(int signal) {
 
 void Job::stop() {
   signal_all(SIGTSTP);
-  tree_->flush(kStopLimit);
+  for (World& world : worlds_) world.tree->flush(kStopLimit);
   ::kill(::getpid(), SIGSTOP);
 }
 
 void Job::on_timeout() {
-  std::vector<int> running;
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    if (!ranks_[static_cast<std::size_t>(rank)].ended) running.push_back(rank);
+  std::vector<std::pair<World*, int>> running;
+  std::string who;
+  for (World& world : worlds_) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < static_cast<int>(world.ranks.size()); ++rank) {
+      if (world.started && !world.ranks[static_cast<std::size_t>(rank)].ended) ranks.push_back(rank);
+    }
+    if (ranks.empty()) continue;
+    who += (who.empty() ? "rank " : ", rank ") + as_ranges(ranks) +
+           (world.number != 0 ? " of spawned job " + std::to_string(world.number) : "");
+    for (const int rank : ranks) running.emplace_back(&world, rank);
   }
   if (ending_ || running.empty()) return;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", options_.timeout_seconds);
   say("the job did not end within " + std::string(seconds) + " s (" + options_.timeout_origin +
-      "); still running: rank " + as_ranges(running));
+      "); still running: " + who);
   where_asked_ = std::min(running.size(), kMostStacks);
   for (std::size_t at = 0; at < where_asked_; ++at) {
-    const int host = tree_->plan().host_of[static_cast<std::size_t>(running[at])];
-    tree_->down(
-        {.kind = Kind::kWhere, .host = host, .rank = running[at], .numbers = {static_cast<int>(kStackLimit.count())}});
+    const auto [world, rank] = running[at];
+    const int host = world->tree->plan().host_of[static_cast<std::size_t>(rank)];
+    world->tree->down(
+        {.kind = Kind::kWhere, .host = host, .rank = rank, .numbers = {static_cast<int>(kStackLimit.count())}});
   }
   loop_.after(kStackLimit + kStackGrace, [this] { show_where(); });
 }
 
 void Job::show_where() {
   if (ending_) return;
-  for (const auto& [rank, text] : where_) error_.write(this, name_of(rank) + ":\n" + text);
+  for (const auto& [who, text] : where_) error_.write(this, name_of(*who.first, who.second) + ":\n" + text);
   fail(kTimeoutExit, "");
 }
 
-void Job::on_message(const Message& message) {
-  if (message.rank >= 0 && message.numbers[0] > 0 && message.kind != Kind::kOutput) {
-    ranks_[static_cast<std::size_t>(message.rank)].pid = message.numbers[0];
+void Job::on_message(World& world, const Message& message) {
+  const bool tells_pid = message.kind != Kind::kOutput && message.kind != Kind::kName && message.kind != Kind::kSpawn;
+  if (message.rank >= 0 && message.numbers[0] > 0 && tells_pid) {
+    world.ranks[static_cast<std::size_t>(message.rank)].pid = message.numbers[0];
   }
   switch (message.kind) {
     case Kind::kReady:
-      return go();
+      return go(world);
     case Kind::kProblem:
+      if (world.spawner && !world.answered) return refuse_spawn(world, message.text);
       return fail(message.numbers[0], message.text);
+    case Kind::kSpawn:
+      return on_spawn(world, message);
+    case Kind::kName:
+      return on_name(world, message);
     case Kind::kLost:
-      return on_lost(message);
+      return on_lost(world, message);
     case Kind::kBound:
       if (message.rank < 0) return error_.write(this, message.text);
-      return say(name_of(message.rank) + (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
+      return say(name_of(world, message.rank) +
+                 (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
     case Kind::kOutput:
-      return on_output(message);
+      return on_output(world, message);
     case Kind::kInputTaken:
       return input_ != nullptr ? input_->more() : void();
     case Kind::kAbort:
-      return on_abort(message);
+      return on_abort(world, message);
     case Kind::kCrashed:
-      return on_crash(message);
+      return on_crash(world, message);
     case Kind::kWhereIs:
-      where_[message.rank] = message.text;
+      where_[{&world, message.rank}] = message.text;
       return where_.size() == where_asked_ ? show_where() : void();
     case Kind::kStuck:
       // A rank that is gone will never come to the barrier that others wait in.
-      if (left_ < 0) return;
-      return fail(1, name_of(left_) + " ended without joining the others in " +
-                         (left_finalized_ ? "their exchange" : "MPI_Init"));
+      if (world.left < 0) return;
+      return fail(1, name_of(world, world.left) + " ended without joining the others in " +
+                         (world.left_finalized ? "their exchange" : "MPI_Init"));
     case Kind::kEnded:
-      return on_ended(message);
+      return on_ended(world, message);
     case Kind::kDone:
-      over_ = true;
-      return;
+      return on_done(world);
     default:
       return;
   }
 }
 
-void Job::on_output(const Message& message) {
+void Job::on_output(World& world, const Message& message) {
   const int stream = message.numbers[0] == 0 ? 0 : 1;
-  const int host = tree_->plan().host_of[static_cast<std::size_t>(message.rank)];
-  outputs_[static_cast<std::size_t>(2 * message.rank + stream)].take(message.text);
-  taken_[{host, stream}].bytes += static_cast<int>(message.text.size());
-  give_credit(host, stream);
+  const int host = world.tree->plan().host_of[static_cast<std::size_t>(message.rank)];
+  world.outputs[static_cast<std::size_t>(2 * message.rank + stream)].take(message.text);
+  world.taken[{host, stream}].bytes += static_cast<int>(message.text.size());
+  give_credit(world, host, stream);
 }
 
 // A host that prints faster than our reader reads waits for this.
-void Job::give_credit(int host, int stream) {
-  Taken& taken = taken_[{host, stream}];
+void Job::give_credit(World& world, int host, int stream) {
+  Taken& taken = world.taken[{host, stream}];
   Sink& sink = stream == 0 ? output_ : error_;
-  if (sink.broken()) return tree_->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, -1}});
+  if (sink.broken()) return world.tree->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, -1}});
   if (taken.waits || taken.bytes < kCreditStep) return;
   if (sink.full()) {
     taken.waits = true;
-    return sink.when_room([this, host, stream] {
-      taken_[{host, stream}].waits = false;
-      give_credit(host, stream);
+    const int number = world.number;
+    return sink.when_room([this, number, host, stream] {
+      // Its world may have ended since.
+      for (World& each : worlds_) {
+        if (each.number != number) continue;
+        each.taken[{host, stream}].waits = false;
+        return give_credit(each, host, stream);
+      }
     });
   }
-  tree_->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, std::exchange(taken.bytes, 0)}});
+  world.tree->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, std::exchange(taken.bytes, 0)}});
 }
 
 // One stack says what went wrong.
-void Job::on_crash(const Message& message) {
+void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
-  tree_->catch_up();
-  error_.write(this,
-               name_of(message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" + message.text);
+  catch_up();
+  error_.write(this, name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" +
+                         message.text);
 }
 
-void Job::on_abort(const Message& message) {
+void Job::on_abort(World& world, const Message& message) {
   const int code = message.numbers[1];
   // A job that was given up must not look like one that went well.
   const int exit_code = (code & 0xff) == 0 ? 1 : code & 0xff;
-  fail(exit_code, name_of(message.rank) + " called MPI_Abort with code " + std::to_string(code) +
+  fail(exit_code, name_of(world, message.rank) + " called MPI_Abort with code " + std::to_string(code) +
                       (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")"));
 }
 
-void Job::on_lost(const Message& message) {
-  const JobPlan& plan = tree_->plan();
+void Job::on_lost(World& world, const Message& message) {
+  const JobPlan& plan = world.tree->plan();
   const int first = place_of(plan, message.host);
   const int last = first + message.numbers[0];
-  std::vector<int> ranks, ranks_beyond;
+  std::vector<int> ranks, ranks_beyond, ended;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     const int place = place_of(plan, plan.host_of[at]);
     if (place < first || place >= last) continue;
     (place == first ? ranks : ranks_beyond).push_back(rank);
-    if (!std::exchange(ranks_[at].ended, true) && started_) --running_;
+    if (std::exchange(world.ranks[at].ended, true) || !world.started) continue;
+    --world.running;
+    ended.push_back(rank);
   }
-  std::string who = name_of_host(message.host) + " (rank " + as_ranges(ranks) + ")";
+  std::string who = name_of_host(world, message.host) + " (rank " + as_ranges(ranks) + ")";
   for (int place = first + 1; place < last; ++place) {
     const bool too_many = place - first > kMostNames;
     who += place == first + 1 ? ", and with it " : ", ";
-    who += too_many ? std::to_string(last - place) + " more" : name_of_host(host_at(plan, place));
+    who += too_many ? std::to_string(last - place) + " more" : name_of_host(world, host_at(plan, place));
     if (too_many) break;
   }
   if (!ranks_beyond.empty()) who += " (rank " + as_ranges(ranks_beyond) + ")";
-  fail(1, (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text);
-  check_end();
+  const std::string text =
+      (message.numbers[1] == 1 ? "lost host " : "cannot start ranks on host ") + who + ": " + message.text;
+  if (world.spawner && !world.answered) {
+    refuse_spawn(world, text);
+  } else if (options_.keep_going && world.started && !ending_) {
+    for (const int rank : ended) tell_failed(world, rank, text);
+    go_on(1, text);
+  } else {
+    fail(1, text);
+  }
+  check_end(world);
 }
 
-void Job::on_ended(const Message& message) {
+void Job::on_ended(World& world, const Message& message) {
   const int rank = message.rank;
-  if (std::exchange(ranks_[static_cast<std::size_t>(rank)].ended, true)) return;
-  --running_;
+  if (std::exchange(world.ranks[static_cast<std::size_t>(rank)].ended, true)) return;
+  --world.running;
   const auto [pid, code, status, flags] = message.numbers;
   const bool initialised = (flags & Message::kInitialised) != 0;
   const bool finalized = (flags & Message::kFinalized) != 0;
-  if (ending_) {
+  world.any_finalized |= finalized;
+  if (ending_ || world.finishing || (world.spawner && !world.answered)) {
     // Not news.
   } else if (code != CLD_EXITED) {
-    judge_death(message, status, code == CLD_DUMPED);
-    if (!ending_) tell_left(rank, finalized);
+    judge_death(world, message, status, code == CLD_DUMPED);
+    if (!ending_ && (finalized || !initialised)) tell_left(world, rank, finalized);
   } else if (status != 0 && finalized) {
     // The others are past MPI too, or near it: they end by themselves.
     if (exit_code_ == 0) exit_code_ = status;
-    tell_left(rank, finalized);
+    tell_left(world, rank, finalized);
   } else if (status != 0) {
-    fail_rank(status, name_of(rank) + " exited with code " + std::to_string(status) +
-                          (initialised ? " before MPI_Finalize" : ""));
-    tell_left(rank, finalized);
+    fail_rank(world, message, status,
+              name_of(world, rank) + " exited with code " + std::to_string(status) +
+                  (initialised ? " before MPI_Finalize" : ""));
+    if (!initialised) tell_left(world, rank, finalized);
   } else if (initialised && !finalized) {
-    fail_rank(1, name_of(rank) + " exited without calling MPI_Finalize");
-    tell_left(rank, finalized);
+    fail_rank(world, message, 1, name_of(world, rank) + " exited without calling MPI_Finalize");
   } else {
-    tell_left(rank, finalized);
+    tell_left(world, rank, finalized);
   }
-  check_end();
+  check_end(world);
 }
 
-void Job::judge_death(const Message& message, int signal, bool dumped) {
+void Job::judge_death(World& world, const Message& message, int signal, bool dumped) {
   // A rank that was killed because it did not get to its end after a crash.
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
-  fail_rank(128 + signal,
-            name_of(message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
+  fail_rank(
+      world, message, 128 + signal,
+      name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 
 // Who waits for a rank that is gone says so.
-void Job::tell_left(int rank, bool finalized) {
-  if (ending_ || running_ == 0 || left_ >= 0) return;
-  left_ = rank;
-  left_finalized_ = finalized;
-  tree_->down({.kind = Kind::kLeft, .rank = rank});
+void Job::tell_left(World& world, int rank, bool finalized) {
+  if (ending_ || world.running == 0 || world.left >= 0) return;
+  world.left = rank;
+  world.left_finalized = finalized;
+  world.tree->down({.kind = Kind::kLeft, .rank = rank});
 }
 
 // No rank runs any more, or none has been started and none will be: the hosts tidy up.
-void Job::check_end() {
-  if (running_ > 0 || (!started_ && !ending_) || std::exchange(finishing_, true)) return;
-  loop_.after(milliseconds(0), [this] { tree_->down({.kind = Kind::kFinish}); });
+void Job::check_end(World& world) {
+  if (world.running > 0 || (!world.started && !ending_) || std::exchange(world.finishing, true)) return;
+  if (world.spawner && world.answered) tell_spawned_ended(world);
+  loop_.after(milliseconds(0), [&world] { world.tree->down({.kind = Kind::kFinish}); });
+}
+
+void Job::on_done(World& world) {
+  world.over = true;
+  over_ = std::all_of(worlds_.begin(), worlds_.end(), [](const World& each) { return each.over; });
+  if (!over_) loop_.after(milliseconds(0), [this] { drop_finished(); });
 }
 
 void Job::clean_up() {
-  tree_.reset();
+  for (World& world : worlds_) world.tree.reset();
   output_.flush();
   error_.flush();
 }

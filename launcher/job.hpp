@@ -1,15 +1,23 @@
 // Job: one run of mpiexec, from the first rank's start to the last one's end.
 //
+// It has a World for what the command line names, and one more for each that its ranks spawn (MPI 5.0 section 11.8),
+// each with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all.
+// A world that cannot start is told to who spawned it, and is nobody else's affair. Job also keeps the names that ranks
+// publish.
+//
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the
-// job: SIGTERM to every rank's process group, SIGKILL a second later. With -disable-auto-cleanup only MPI_Abort ends
-// it. A host that is lost, or that cannot start its ranks, ends it in any case; no rank is started before all hosts
-// can. In the end nothing is left: processes, shared memory. Owner: main(). One thread.
+// job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends it,
+// and the ranks that are left are told who has died, also where a host is lost. A host that cannot start its ranks ends
+// it in any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
+// main(). One thread.
 #pragma once
 
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,37 +52,77 @@ class Job {
     int bytes = 0;
     bool waits = false;  // until there is room
   };
+  struct World;
+  // Who asked for a world, and waits for the answer.
+  struct Spawner {
+    World* world;
+    int host;
+    int rank;
+  };
+  // The ranks that start together.
+  struct World {
+    int number = 0;                    // 0: those of the command line
+    std::deque<RankOutput> outputs{};  // two for each rank
+    std::vector<RankState> ranks{};
+    std::map<std::pair<int, int>, Taken> taken{};  // of host and stream
+    std::unique_ptr<Tree> tree{};
+    int running = 0;
+    int left = -1;  // the first rank that ended well while others ran
+    bool left_finalized = false;
+    bool started = false;
+    bool finishing = false;
+    bool over = false;
+    bool any_finalized = false;
+    std::optional<Spawner> spawner{};  // of a spawned one
+    bool answered = false;             // the spawner has been told that it runs, or why it does not
+  };
 
   // Start
-  bool open_outputs();
-  void open_output(int rank, int digits);
-  void go();
+  World& add_world(JobPlan plan);
+  bool open_outputs(World& world);
+  void open_output(World& world, int rank, int digits);
+  void go(World& world);
   int standard_input();
+
+  // Spawning and names (job_spawn.cpp)
+  void on_spawn(World& world, const Message& message);
+  void answer_spawn(World& spawned, const std::string& line);
+  void refuse_spawn(World& spawned, const std::string& why);
+  void tell_spawned_ended(World& spawned);
+  void on_name(World& world, const Message& message);
+  void reply(const Spawner& to, std::string line);
+  void drop_finished();
 
   // Events
   void on_signal(int signal);
   void stop();
   void on_timeout();
   void show_where();
-  void on_message(const Message& message);
-  void on_output(const Message& message);
-  void give_credit(int host, int stream);
-  void on_crash(const Message& message);
-  void on_abort(const Message& message);
-  void on_ended(const Message& message);
-  void on_lost(const Message& message);
-  void judge_death(const Message& message, int signal, bool dumped);
-  void tell_left(int rank, bool finalized);
+  void on_message(World& world, const Message& message);
+  void on_output(World& world, const Message& message);
+  void give_credit(World& world, int host, int stream);
+  void on_crash(World& world, const Message& message);
+  void on_abort(World& world, const Message& message);
+  void on_ended(World& world, const Message& message);
+  void on_lost(World& world, const Message& message);
+  void on_done(World& world);
+  void judge_death(World& world, const Message& message, int signal, bool dumped);
+  void tell_left(World& world, int rank, bool finalized);
+  void tell_failed(World& world, int rank, const std::string& text);
+  void go_on(int exit_code, const std::string& text);
 
   // End
   void say(const std::string& text);
   void fail(int exit_code, const std::string& text);
-  void fail_rank(int exit_code, const std::string& text);
+  void fail_rank(World& world, const Message& ended, int exit_code, const std::string& text);
   void signal_all(int signal);
-  void check_end();
+  void signal(World& world, int signal);
+  void check_end(World& world);
+  void catch_up();
   void clean_up();
-  [[nodiscard]] std::string name_of(int rank) const;
-  [[nodiscard]] std::string name_of_host(int host) const;
+  [[nodiscard]] std::string name_of(const World& world, int rank) const;
+  [[nodiscard]] std::string name_of_host(const World& world, int host) const;
+  [[nodiscard]] World& first() { return worlds_.front(); }
 
   const Options& options_;
   EventLoop loop_;
@@ -82,23 +130,18 @@ class Job {
   std::unique_ptr<Sink> separate_error_;  // null when standard error is the same file as standard output
   Sink& error_;
   std::string own_name_;
-  std::deque<RankOutput> outputs_;  // two for each rank
-  std::vector<RankState> ranks_;
-  std::map<std::pair<int, int>, Taken> taken_;  // of host and stream
-  std::unique_ptr<Tree> tree_;
+  std::list<World> worlds_;
+  int spawned_ = 0;                           // worlds so far
+  std::map<std::string, std::string> names_;  // published ports by service
   std::unique_ptr<InputSource> input_;
   std::unique_ptr<InputPipe> terminal_;  // to rank 0, where it is here
   std::unique_ptr<Signals> signals_;
-  int input_host_ = -1;               // where rank 0 is, if not here
-  std::map<int, std::string> where_;  // of ranks, when the time is over
+  int input_host_ = -1;                                        // where rank 0 is, if not here
+  std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over
   std::size_t where_asked_ = 0;
-  int running_ = 0;
-  int left_ = -1;  // the first rank that ended well while others ran
-  bool left_finalized_ = false;
   bool started_ = false;
   bool crash_seen_ = false;
   bool ending_ = false;  // the end has been decided; what ranks do from here on is not news
-  bool finishing_ = false;
   bool over_ = false;
   int exit_code_ = 0;
   int interrupted_by_ = 0;  // SIGINT, SIGTERM... that was passed on

@@ -60,7 +60,13 @@ std::string encode(const JobPlan& plan) {
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
   writer.text(topo::to_text(plan.mapping));
-  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going}) writer.number(flag ? 1 : 0);
+  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going, plan.spawned})
+    writer.number(flag ? 1 : 0);
+  writer.number(static_cast<std::int64_t>(plan.given.size()));
+  for (const auto& [key, value] : plan.given) {
+    writer.text(key);
+    writer.text(value);
+  }
   writer.texts({plan.shm_directories.begin(), plan.shm_directories.end()});
   writer.number(plan.silence.count());
   writer.number(plan.degree);
@@ -93,6 +99,12 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.report_bindings = reader.number(0, 1) != 0;
   plan.prompts = reader.number(0, 1) != 0;
   plan.keep_going = reader.number(0, 1) != 0;
+  plan.spawned = reader.number(0, 1) != 0;
+  plan.given.resize(reader.count(16));
+  for (auto& [key, value] : plan.given) {
+    key = reader.text();
+    value = reader.text();
+  }
   for (std::string& each : reader.texts()) plan.shm_directories.insert(std::move(each));
   plan.silence = std::chrono::milliseconds(reader.number(1, INT_MAX));
   plan.degree = static_cast<int>(reader.number(1, kMostRanks));

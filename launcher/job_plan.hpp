@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rank_map.hpp"
@@ -44,6 +45,8 @@ struct JobPlan {
   bool report_bindings = false;
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
+  bool spawned = false;                                    // by a rank of another job of this mpiexec
+  std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
   std::set<std::string> shm_directories;
 
   std::chrono::milliseconds silence{30000};  // see Channel
@@ -51,7 +54,9 @@ struct JobPlan {
   RemoteShell shell;
   std::string mpiexec;  // path of the program
 
-  std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it; no part of what is sent
+  // No part of what is sent:
+  int adopted = -1;                              // the PMI socket of the one rank, which is no child of ours (--serve)
+  std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
   // The program of each rank.

@@ -10,6 +10,7 @@
 #include "job.hpp"
 #include "options.hpp"
 #include "planning.hpp"
+#include "serve.hpp"
 
 int main(int argc, char** argv) {
   // Whoever starts us without standard descriptors must not get a pipe of ours under their numbers.
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
     if (opened > STDERR_FILENO) ::close(opened);
   }
   if (argc == 2 && std::string_view(argv[1]) == "--agent") return hr::launcher::run_agent();
+  if (argc == 3 && std::string_view(argv[1]) == "--serve") return hr::launcher::serve(argv[2]);
   int exit_code = 0;
   auto options = hr::launcher::parse_options(argc, argv, &exit_code);
   if (!options) return exit_code;

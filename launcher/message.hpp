@@ -25,9 +25,10 @@ struct Message {
     kInput,   // to the host of rank 0. text: standard input; empty: its end
     kCredit,  // to a host. numbers: stream; bytes of output that were taken, -1: nobody wants more
     kWanted,  // text: a key that somebody waits for
-    kLeft,    // a rank has ended well: who waits for others will not see it
+    kLeft,    // a rank has ended well: who waits for others will not see it. text: it died so, and the job goes on
     kWhere,   // to the host of the rank. numbers: milliseconds to find out where it is
     kFinish,  // no rank runs any more, or none shall
+    kReply,   // to the host of the rank. text: a line of PMI for it
 
     // Both ways
     kValues,  // numbers[0]: exchange (below). text: pairs, which belong to the next kFence of that exchange
@@ -48,13 +49,20 @@ struct Message {
     kCrashed,     // rank, numbers: pid, signal. text: stack, or empty
     kWhereIs,     // rank, numbers[0]: pid. text
     kEnded,       // rank, numbers: pid, si_code, si_status, flags (below)
-    kLast = kEnded
+    kSpawn,       // rank. text: SpawnRequest
+    kName,        // rank, numbers[0]: what about a service (below). text: a pair of its name and its port, or empty
+    kLast = kName
   };
 
   // An exchange: what the key-value space gains at a barrier, or, once, what the ranks see of their hosts; of the
   // latter one value comes down, where all are.
   static constexpr int kSpace = 0;
   static constexpr int kViews = 1;
+
+  // Of kName.
+  static constexpr int kPublish = 0;
+  static constexpr int kUnpublish = 1;
+  static constexpr int kLookUp = 2;
 
   // Of kEnded; the signal of a crash it announced stands above them.
   static constexpr int kInitialised = 1;

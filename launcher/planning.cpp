@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 
 #include "base/knobs.hpp"
 #include "host_environment.hpp"
@@ -198,6 +200,93 @@ Status make_plan(Options* options, JobPlan* plan) {
   if (plan->shell.words.empty()) return fail(Errc::kOther, "--launcher: a command's name is missing");
   std::error_code error;
   plan->mpiexec = std::filesystem::read_symlink("/proc/self/exe", error);
+  return kOk;
+}
+
+// --- spawned ones ---
+
+namespace {
+
+// Keys of section 11.8.4, and what other implementations have; others are for somebody else.
+Status take_info(const std::string& key, const std::string& value, Program* program, std::string* search_path) {
+  if (key == "host" || key == "hosts" || key == "add-host") return read_host_list(key, value, &program->hosts);
+  if (key == "hostfile" || key == "add-hostfile") return read_host_file(key, value, &program->hosts);
+  if (key == "wdir") program->directory = value;
+  if (key == "path") *search_path = value;
+  if (key == "env") {
+    for (const std::string& variable : split(value, '\n')) {
+      const auto equals = variable.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        return fail(Errc::kOther, "the info key env has \"%s\": NAME=VALUE is wanted, a variable a line",
+                    variable.c_str());
+      }
+      program->environment.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
+    }
+  }
+  utsname system{};
+  if (key == "arch" && ::uname(&system) == 0 && value != system.machine) {
+    return fail(Errc::kOther, "the info key arch asks for \"%s\", and these hosts are %s", value.c_str(),
+                system.machine);
+  }
+  return kOk;
+}
+
+// A file of lines "key = value", which the info key "file" names.
+Status take_info_file(const std::string& path, Program* program, std::string* search_path) {
+  std::ifstream file(path);
+  if (!file) return fail(Errc::kOther, "the info key file names %s, which cannot be read", path.c_str());
+  for (std::string line; std::getline(file, line);) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos || line.starts_with('#')) continue;
+    const auto strip = [](std::string text) {
+      const auto begin = text.find_first_not_of(" \t");
+      const auto end = text.find_last_not_of(" \t");
+      return begin == std::string::npos ? std::string() : text.substr(begin, end + 1 - begin);
+    };
+    HR_TRY(take_info(strip(line.substr(0, equals)), strip(line.substr(equals + 1)), program, search_path));
+  }
+  return kOk;
+}
+
+// A name without a slash is looked for in the info key's path first. Names that are nowhere stay as they are: other
+// hosts may have them.
+void find_in(const std::string& search_path, Program* program) {
+  std::string found;
+  std::string& name = program->arguments[0];
+  if (search_path.empty() || name.find('/') != std::string::npos) return;
+  if (find_executable(name, program->directory, search_path, &found) == 0 && found.starts_with('/')) name = found;
+}
+
+Status make_program(const SpawnRequest::Part& part, const Program& like, Program* program) {
+  program->ranks = part.ranks;
+  program->arguments = part.arguments;
+  program->environment = like.environment;
+  program->inherited = like.inherited;
+  std::string search_path;
+  for (const auto& [key, value] : part.info) {
+    if (key == "file") HR_TRY(take_info_file(value, program, &search_path));
+  }
+  for (const auto& [key, value] : part.info) HR_TRY(take_info(key, value, program, &search_path));
+  find_in(search_path, program);
+  return kOk;
+}
+
+}  // namespace
+
+Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan) {
+  Options own = options;
+  const Program like = options.programs.empty() ? Program() : options.programs.front();
+  own.programs.clear();
+  for (const SpawnRequest::Part& part : request.programs)
+    HR_TRY(make_program(part, like, &own.programs.emplace_back()));
+  // Who spawns has the cores already.
+  own.mapping = {};
+  own.mapping.bound = false;
+  own.report_bindings = false;
+  own.note_oversubscription = false;
+  HR_TRY(make_plan(&own, plan));
+  plan->spawned = true;
+  plan->given = request.given;
   return kOk;
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "message.hpp"
+
 namespace hr::launcher {
 namespace {
 
@@ -10,11 +12,13 @@ constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 }  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-                     int machine_ranks, Callbacks callbacks)
+                     int machine_ranks, int loss_board, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       machine_ranks_(machine_ranks),
-      callbacks_(std::move(callbacks)) {
+      loss_board_(loss_board),
+      callbacks_(std::move(callbacks)),
+      left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
   // A line that a socket does not take at once cannot be sent; without it the ranks find out by themselves.
   if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
@@ -22,7 +26,37 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
   }
 }
 
+void PmiServer::give(const std::vector<KeyValue>& pairs) {
+  for (const auto& [key, value] : pairs) values_.insert_or_assign(key, Value{value, -1});
+}
+
+// A block of lines.
+bool PmiServer::handle_spawn(int rank, std::string_view line) {
+  SpawnLines& lines = ranks_.at(rank).spawn;
+  if (line == "mcmd=spawn") {
+    lines.begin();
+  } else if (!lines.open()) {
+    return false;
+  } else if (line != "endcmd") {
+    lines.add(line);
+  } else if (const auto request = lines.end()) {
+    callbacks_.spawn(rank, *request);
+  }
+  return true;
+}
+
+bool PmiServer::handle_name(int rank, const boot::WireMessage& message) {
+  const std::string_view command = message.command();
+  const int what = command == "publish_name"     ? Message::kPublish
+                   : command == "unpublish_name" ? Message::kUnpublish
+                   : command == "lookup_name"    ? Message::kLookUp
+                                                 : -1;
+  if (what >= 0) callbacks_.name(rank, what, message.field("service"), message.field("port"));
+  return what >= 0;
+}
+
 void PmiServer::handle_line(int rank, std::string_view line) {
+  if (handle_spawn(rank, line)) return;
   const boot::WireMessage message(line);
   const std::string_view command = message.command();
   RankState& own = ranks_.at(rank);
@@ -35,7 +69,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     // compared here.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") +
-                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1"));
+                              (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
+                              (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {
@@ -60,11 +95,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "crashed") {
     // Ours only (boot/pmi1.cpp): the rank waits for the answer before it ends.
     callbacks_.crashed(rank, message.number("signal", 0));
-  } else if (line.starts_with("mcmd=")) {
-    // The lines that follow, up to "endcmd", belong to it; the answer goes out with the last.
-  } else if (line == "endcmd") {
-    callbacks_.send(rank, "cmd=spawn_result rc=-1 msg=not_supported");
-  } else if (!command.empty()) {
+  } else if (!command.empty() && !handle_name(rank, message)) {
     callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
   }
 }
@@ -134,7 +165,11 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
 // Ours only (boot/pmi1.cpp): the answer goes to all when all of the job have looked.
 void PmiServer::look(int rank, std::string_view view) {
   views_[rank] = view;
-  if (views_.size() < ranks_.size()) return;
+  check_views();
+}
+
+void PmiServer::check_views() {
+  if (views_.empty() || views_.size() < left_ || std::exchange(views_told_, true)) return;
   std::map<std::string, std::string> ranks_with;
   for (const auto& [each, seen] : views_) ranks_with[seen] += std::to_string(each) + " ";
   callbacks_.views({ranks_with.begin(), ranks_with.end()});
@@ -150,15 +185,36 @@ void PmiServer::enter_barrier(int rank) {
   RankState& own = ranks_.at(rank);
   if (own.in_barrier) return;
   own.in_barrier = true;
-  if (++waiting_ < ranks_.size()) return;
+  ++waiting_;
+  check_barrier();
+}
+
+// Where nobody is left, the barrier is always reached.
+void PmiServer::check_barrier() {
+  if (waiting_ != left_ || std::exchange(fencing_, true)) return;
   callbacks_.fence(std::exchange(unfenced_, {}));
 }
 
 void PmiServer::leave_fence() {
   waiting_ = 0;
+  fencing_ = false;
   for (auto& [rank, each] : ranks_) {
     if (std::exchange(each.in_barrier, false)) callbacks_.send(rank, "cmd=barrier_out rc=0");
   }
+  if (left_ == 0 && !ranks_.empty()) check_barrier();
+}
+
+void PmiServer::lose(int rank) {
+  // Nobody will put what is asked for now, as far as it was to come from that rank.
+  for (const auto& [key, waiting] : std::exchange(asked_for_, {})) {
+    for (const int each : waiting) get(each, key, false);
+  }
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end() || std::exchange(found->second.lost, true)) return;
+  --left_;
+  if (std::exchange(found->second.in_barrier, false)) --waiting_;
+  if (views_.erase(rank) != 0 || !views_.empty()) check_views();
+  check_barrier();
 }
 
 }  // namespace hr::launcher

@@ -15,6 +15,7 @@
 #include "boot/pmi1_wire.hpp"
 #include "packing.hpp"
 #include "rank_map.hpp"
+#include "spawn_request.hpp"
 
 namespace hr::launcher {
 
@@ -29,17 +30,27 @@ class PmiServer {
     // All ranks here have said what they see of their host (boot/host_view.hpp): pairs of a view and the ranks that
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
-    std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
+    // A question about a service (Message::kPublish and its like), answered with a line.
+    std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // what somebody elsewhere waits for: see want()
   };
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
+  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, Callbacks callbacks);
+            int machine_ranks, int loss_board, Callbacks callbacks);
+
+  // What is in the key-value space from the beginning.
+  void give(const std::vector<KeyValue>& pairs);
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
+
+  // A rank of the job has died: nobody waits for it any more. One that is not of this host counts where it is.
+  void lose(int rank);
 
   // shown: the rank need not show its stack itself.
   void answer_crash(int rank, bool shown);
@@ -65,6 +76,8 @@ class PmiServer {
     bool initialised = false;
     bool finalized = false;
     bool in_barrier = false;
+    bool lost = false;
+    SpawnLines spawn;
   };
   struct Value {
     std::string text;
@@ -73,6 +86,10 @@ class PmiServer {
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
   void enter_barrier(int rank);
+  void check_barrier();
+  void check_views();
+  bool handle_spawn(int rank, std::string_view line);
+  bool handle_name(int rank, const boot::WireMessage& message);
   void put(int rank, std::string_view key, std::string_view value);
   void get(int rank, std::string_view key, bool wait);
   void look(int rank, std::string_view view);
@@ -81,14 +98,18 @@ class PmiServer {
   std::string space_;
   std::vector<int> appnums_;
   int machine_ranks_;
+  int loss_board_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
+  std::size_t left_;  // of these
   std::map<std::string, Value, std::less<>> values_;
   std::vector<KeyValue> unfenced_;                                  // put here since the last fence
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
   std::set<std::string, std::less<>> wanted_;                       // keys that others wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
+  bool fencing_ = false;                                            // all that are left are, and it has been told
   std::map<int, std::string> views_;                                // of ranks that wait to hear where all are
+  bool views_told_ = false;
 };
 
 }  // namespace hr::launcher

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,6 +48,9 @@ class RemoteHost {
   [[nodiscard]] bool holds(int place) const noexcept { return place >= first_ && place < last_; }
   [[nodiscard]] bool is_gone() const noexcept { return gone_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+  // Whether all of the subtree takes part in an exchange already (Tree).
+  std::array<bool, 2> in_fence{};
 
  private:
   void read_proof();

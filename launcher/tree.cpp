@@ -39,10 +39,11 @@ Tree::Tree(EventLoop& loop, JobPlan plan, int own, int first, int last, bool is_
             .target = callbacks_.target,
             .others =
                 [this] {
-                  std::set<pid_t> commands;
+                  std::set<pid_t> commands = callbacks_.others();
                   for (const RemoteHost& child : children_) commands.insert(child.pid());
                   return commands;
                 },
+            .has_other_jobs = callbacks_.has_other_jobs,
             .standard_input = callbacks_.standard_input}) {
   const int places = last - first;
   const int subtrees = std::min(places, plan_.degree);
@@ -70,7 +71,7 @@ void Tree::to_children(const Message& message) {
 }
 
 // What the parts of this subtree say together.
-bool Tree::gather(const Message& message) {
+bool Tree::gather(const Message& message, RemoteHost* child) {
   const std::size_t exchange = message.numbers[0] == Message::kViews ? 1 : 0;
   switch (message.kind) {
     case Kind::kValues:
@@ -78,6 +79,7 @@ bool Tree::gather(const Message& message) {
       return true;
     case Kind::kFence:
       ++in_fence_[exchange];
+      if (child != nullptr) child->in_fence[exchange] = true;
       check_fence(static_cast<int>(exchange));
       return true;
     case Kind::kReady:
@@ -97,15 +99,27 @@ bool Tree::gather(const Message& message) {
 }
 
 void Tree::on_own(const Message& message) {
-  if (gather(message)) return;
+  if (gather(message, nullptr)) return;
   if (message.kind == Kind::kAsk) return on_ask(message.text, nullptr);
   callbacks_.up(message);
 }
 
 void Tree::on_child(RemoteHost& child, const Message& message) {
-  if (gather(message)) return;
+  if (gather(message, &child)) return;
   if (message.kind == Kind::kAsk) return on_ask(message.text, &child);
   callbacks_.up(message);
+  if (message.kind == Kind::kLost && child.is_gone()) lose(child);
+}
+
+// Where the job goes on without it, nobody waits for it any more.
+void Tree::lose(RemoteHost& child) {
+  if (!plan_.keep_going) return;
+  --members_;
+  for (const int exchange : {Message::kSpace, Message::kViews}) {
+    const auto at = static_cast<std::size_t>(exchange);
+    if (std::exchange(child.in_fence[at], false)) --in_fence_[at];
+    if (in_fence_[at] != 0) check_fence(exchange);
+  }
 }
 
 // A question goes up once. At the root it becomes one to all: who puts the value, answers.
@@ -128,6 +142,7 @@ void Tree::check_fence(int exchange) {
   const auto at = static_cast<std::size_t>(exchange);
   if (in_fence_[at] < members_) return;
   in_fence_[at] = 0;
+  for (RemoteHost& child : children_) child.in_fence[at] = false;
   std::vector<KeyValue> pairs = std::exchange(collected_[at], {});
   if (is_root_ && exchange == Message::kViews) pairs = {{"hosts", hosts_of_views(pairs, plan_.ranks())}};
   for (std::string& part : pack(pairs)) {
@@ -148,6 +163,7 @@ void Tree::down(const Message& message) {
   switch (message.kind) {
     case Kind::kInput:
     case Kind::kWhere:
+    case Kind::kReply:
     case Kind::kCredit: {
       if (message.host == own_host_) return own_.handle(message);
       const int place = place_of(plan_, message.host);
@@ -172,6 +188,14 @@ void Tree::finish() {
   for (RemoteHost& child : children_) child.finish();
   own_.finish();
   check_done();
+}
+
+std::set<pid_t> Tree::pids() const {
+  std::set<pid_t> all = own_.pids();
+  for (const RemoteHost& child : children_) {
+    if (child.pid() > 0) all.insert(child.pid());
+  }
+  return all;
 }
 
 void Tree::reap() {

@@ -26,6 +26,9 @@ class Tree {
     std::function<void(const Message&)> up;
     std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
     std::function<int()> standard_input;                        // the same
+    // Of other trees of this process: its children, and whether there are any.
+    std::function<std::set<pid_t>()> others = [] { return std::set<pid_t>(); };
+    std::function<bool()> has_other_jobs = [] { return false; };
   };
 
   // own: the host of this process, an index into the plan's, or -1. first to last: places (remote_host.hpp) below.
@@ -41,12 +44,16 @@ class Tree {
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
 
+  // Of this process: the ranks here, and the commands of agents.
+  [[nodiscard]] std::set<pid_t> pids() const;
+
   [[nodiscard]] const JobPlan& plan() const noexcept { return plan_; }
 
  private:
   void on_own(const Message& message);
   void on_child(RemoteHost& child, const Message& message);
-  bool gather(const Message& message);
+  bool gather(const Message& message, RemoteHost* child);
+  void lose(RemoteHost& child);
   void turn_or_pass(const Message& message);
   void on_ask(const std::string& key, RemoteHost* child);
   void check_fence(int exchange);

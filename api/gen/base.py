@@ -15,8 +15,9 @@ def value_of(entry):
     return entry["value"] if isinstance(entry, dict) else entry
 
 
-def write_errc(constants: dict, out: Path) -> None:
-    values = constants["error_classes"]["values"]
+def write_errc(constants: dict, overlay: dict, out: Path) -> None:
+    values = {**constants["error_classes"]["values"],
+              **{name.replace("MPIX_", "MPI_"): body["value"] for name, body in overlay["error_classes"].items()}}
     lines = [BANNER.format(source="api/constants.yaml"), "namespace hr {\n\n",
              "// Error classes of MPI 5.0 (section 9.4) by their ABI values.\nenum class Errc : int {\n"]
     for name, value in values.items():
@@ -91,8 +92,8 @@ def write_knobs(knobs: list[dict], out: Path) -> None:
     put(out / "knob_table.hpp", "".join(lines))
 
 
-def write(constants: dict, knobs: list[dict], root: Path) -> None:
+def write(constants: dict, knobs: list[dict], overlay: dict, root: Path) -> None:
     out = root / "base"
-    write_errc(constants, out)
+    write_errc(constants, overlay, out)
     write_abi(constants, out)
     write_knobs(knobs, out)

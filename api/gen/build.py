@@ -9,7 +9,7 @@ from .model import Tables
 
 
 def write(tables: Tables, api: Path, root: Path) -> None:
-    base.write(tables.constants, tables.knobs, root)
+    base.write(tables.constants, tables.knobs, tables.overlay, root)
     impl.write(tables, root / "bind")
     collective.write(tables, root / "bind")
     entries.write(tables, root / "bind")

@@ -118,7 +118,7 @@ class Writer:
     def in_checking_order(self) -> list[Parameter]:
         """First what says where errors are raised and who the members are, then roots, which others depend on."""
         def order(parameter: Parameter) -> int:
-            if is_object(parameter) and parameter.kind.name in ("comm", "session", "win", "group"):
+            if is_object(parameter) and parameter.kind.name in ("comm", "session", "win", "file", "group"):
                 if parameter.direction != "out" and "root_only" not in parameter.flags:
                     return 0 if parameter.kind.name != "group" else 1
             return 2 if parameter.kind.check in ROOTS else 3
@@ -268,7 +268,8 @@ class Writer:
             if "kept" not in parameter.flags:
                 self.after.append(f"{value} = {kind.null_handle};")
         needs_commit = kind.name == "datatype" and self.function.has_buffer
-        find = f"committed({value})" if needs_commit else f"lookup<{kind.object}>({value})"
+        revoked_too = "_revoked_too" if kind.name == "comm" and self.function.with_revoked else ""
+        find = f"committed({value})" if needs_commit else f"lookup{revoked_too}<{kind.object}>({value})"
         report = (("report_type", value) if needs_commit else
                   ("report_handle", value, f"ObjectKind::k{kind.object.split('::')[1]}"))
         condition = self.conditions.get(name)
@@ -288,7 +289,9 @@ class Writer:
         self.arguments[name] = local if may_be_null(parameter) else f"*{local}"
         if kind.name in ("comm", "group") and not self.comm:
             self.comm = local
-        if kind.name in ("comm", "session", "win") and self.where == "nullptr" and not self.fallback:
+        # A file of its chapter's functions is where they raise their errors, a communicator is not.
+        raises = kind.name in ("comm", "session", "win") and not self.fallback or kind.name == "file"
+        if raises and self.where == "nullptr":
             self.where = local
 
     def object_array(self, parameter: Parameter) -> None:

@@ -30,9 +30,9 @@ def write(tables: Tables, root: Path) -> None:
     unknown = tables.errors.keys() - values.keys()
     if unknown:
         raise TableError(f"api/errors.yaml describes what is no error class: {', '.join(sorted(unknown))}")
+    texts = [(values[name], name, sentence) for name, sentence in tables.errors.items()]
+    texts += [(body["value"], name, body["sentence"]) for name, body in tables.overlay["error_classes"].items()]
     lines = [HEAD]
-    for name, value in sorted(values.items(), key=lambda item: item[1]):
-        if name in tables.errors:
-            lines.append(f"    {{{value}, {json.dumps(name)}, {json.dumps(tables.errors[name])}}},\n")
+    lines += [f"    {{{value}, {json.dumps(name)}, {json.dumps(sentence)}}},\n" for value, name, sentence in sorted(texts)]
     lines.append("};\n\n}  // namespace hr::bind\n")
     put(root / "error_texts.hpp", "".join(lines))

@@ -97,6 +97,7 @@ class Function:
     implemented: bool = False
     direct: bool = False         # arguments go to impl unchecked, its result is returned as it is
     needs_form: bool = False     # impl is told which form was called
+    with_revoked: bool = False   # its communicator may have been revoked
     operation: str = ""          # of a collective: the name of its blocking form
     carried_out_by: str = ""     # of a collective: the function of coll/coll.hpp that makes this form of it
 
@@ -215,7 +216,8 @@ def with_overlay(function: Function, overlay: dict) -> Function:
     implemented = matches(function.name, rule.get("functions", [])) and not matches(function.name, rule.get("but", []))
     direct = function.chapter in overlay["direct_chapters"] or function.returns is not None
     needs_form = function.has_large and matches(function.name, overlay["needs_form"])
-    return replace(function, implemented=implemented, direct=direct, needs_form=needs_form)
+    return replace(function, implemented=implemented, direct=direct, needs_form=needs_form,
+                   with_revoked=matches(function.name, overlay["with_revoked"]))
 
 
 def title_of(path: Path) -> str:

@@ -235,15 +235,15 @@ class Writer:
             self.arguments[parameter.name] = f"uncalled<{parameter.c_type(self.large)}>({parameter.name})"
 
     def callback_with_state(self, parameter: Parameter, group: dict) -> None:
+        members = [p for p in self.parameters if p.kind.name in group["of"]]
         if "callbacks_" not in self.arguments:
-            members = [p for p in self.parameters if p.kind.name in group["of"]]
             state = next(p for p in self.parameters if p.name == "extra_state")
             given = ", ".join(p.name for p in [*members, state])
             self.before.append(f"{group['class']} callbacks_({given});")
             self.arguments[state.name] = "callbacks_.state()"
             self.arguments["callbacks_"] = ""
             self.after.append("callbacks_.finish(code_);")
-        member = group["of"].index(parameter.kind.name)
+        member = members.index(parameter)
         self.arguments[parameter.name] = f"callbacks_.function{member}()"
 
     def text(self, parameter: Parameter, constant: str) -> None:

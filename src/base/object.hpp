@@ -26,6 +26,7 @@ namespace hr {
 
 enum class ObjectKind : std::uint32_t {
   kCommunicator = 0x4d4d4f43,
+  kRevokedCommunicator = 0x4b565252,  // in the same arena; calls that communicate do not find it
   kGroup = 0x50555247,
   kDatatype = 0x45505954,
   kOp = 0x504f5f5f,
@@ -45,6 +46,8 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
+  // Of an object whose handle other calls find from now on.
+  void become(ObjectKind kind) noexcept { magic_ = static_cast<std::uint32_t>(kind); }
   // The value programs hold: this address, or the ABI's constant for a predefined object.
   [[nodiscard]] void* handle() const noexcept { return handle_; }
   void set_predefined_handle(std::uintptr_t constant) noexcept { handle_ = reinterpret_cast<void*>(constant); }
@@ -119,20 +122,22 @@ class Arena {
   }
 
   // True when the address is a live object of this arena. Never reads outside the reservation.
-  [[nodiscard]] bool owns(const void* address) const noexcept {
+  [[nodiscard]] bool owns(const void* address) const noexcept { return owns(address, T::kKind); }
+  // The same for objects that have become() something else.
+  [[nodiscard]] bool owns(const void* address, ObjectKind kind) const noexcept {
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
     return offset < used_bytes_.load(std::memory_order_relaxed) && offset % sizeof(Slot) == 0 &&
-           static_cast<const T*>(address)->is(T::kKind);
+           static_cast<const T*>(address)->is(kind);
   }
 
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
 
   // Calls visit(T&) for every live object; for leak reports and tests.
   template <class Visit>
-  void for_each(Visit&& visit) {
+  void for_each(Visit&& visit, ObjectKind kind = T::kKind) {
     for (std::size_t offset = 0; offset < used_bytes_.load(std::memory_order_relaxed); offset += sizeof(Slot)) {
       T* object = reinterpret_cast<T*>(base_ + offset);
-      if (object->is(T::kKind)) visit(*object);
+      if (object->is(kind)) visit(*object);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -84,6 +85,42 @@ Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std
   bytes_ = bytes;
   hidden_ = true;
   return fill(reserved);
+}
+
+Status SharedFile::map_all() {
+  struct stat state{};
+  if (::fstat(file_, &state) != 0) return error("size", bytes_, errno);
+  bytes_ = static_cast<std::size_t>(state.st_size);
+  return map();
+}
+
+Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
+                                    const std::function<void(std::byte*)>& begin) {
+  path_ = path;
+  bytes_ = bytes;
+  // It comes and goes with its name only if somebody of the others has failed: a few attempts are many.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file_ >= 0) return map_all();
+    if (errno != ENOENT) return error("open", bytes, errno);
+    const std::string own = path + "." + std::to_string(::getpid());
+    file_ = ::open(own.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (file_ < 0) return error("create", bytes, errno);
+    path_ = own;  // which is what fill() would take away
+    HR_TRY(fill(reserved));
+    begin(data_);
+    path_ = path;
+    const bool named = ::link(own.c_str(), path.c_str()) == 0;
+    const int reason = errno;
+    ::unlink(own.c_str());
+    if (named) return kOk;
+    ::munmap(data_, bytes_);
+    data_ = nullptr;
+    ::close(file_);
+    file_ = -1;
+    if (reason != EEXIST) return error("name", bytes, reason);
+  }
+  return error("open", bytes, ENOENT);
 }
 
 void SharedFile::need_names(bool need) noexcept { names_needed = need; }

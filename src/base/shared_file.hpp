@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/status.hpp"
@@ -32,6 +33,10 @@ class SharedFile {
   // Whether hidden files cannot be had, as the processes that are to share do not see each other under their numbers.
   // Holds for files made from now on.
   static void need_names(bool need) noexcept;
+  // The same for processes that have nothing in common yet but the name, and all call this: the first makes the file,
+  // which has its name once it is whole, with what `begin` writes; the others map it, as long as it is.
+  Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
+                          const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
   // What others attach() to; of a hidden file also name_of() its maker and its descriptor().
@@ -53,6 +58,7 @@ class SharedFile {
   Status open(const std::string& path, int flags, const char* what, std::size_t bytes);
   Status fill(std::size_t reserved);
   Status map();
+  Status map_all();
   Status error(const char* what, std::size_t wanted, int code) const;
 
   const char* remedy_;

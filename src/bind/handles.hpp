@@ -14,6 +14,7 @@
 #include "comm/group.hpp"
 #include "comm/info.hpp"
 #include "comm/session.hpp"
+#include "io/file.hpp"
 #include "layout/datatype.hpp"
 #include "layout/op.hpp"
 #include "mpi.h"
@@ -90,6 +91,12 @@ struct HandleOf<rma::Window> {
   static rma::Window* predefined(std::uintptr_t) noexcept { return nullptr; }
 };
 template <>
+struct HandleOf<io::File> {
+  using Type = MPI_File;
+  static constexpr std::uintptr_t kNull = abi::kFileNull;
+  static io::File* predefined(std::uintptr_t) noexcept { return nullptr; }
+};
+template <>
 struct HandleOf<p2p::Request> {
   using Type = MPI_Request;
   static constexpr std::uintptr_t kNull = abi::kRequestNull;
@@ -116,6 +123,15 @@ template <class T>
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   if (value < kFirstAddress) return HandleOf<T>::predefined(value);
   return Arena<T>::instance().owns(handle) ? reinterpret_cast<T*>(handle) : nullptr;
+}
+
+// The revoked communicator behind a handle, which lookup() does not find; nullptr for all else.
+[[nodiscard]] comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept;
+// For functions that may be called with a revoked communicator.
+template <class T>
+[[nodiscard]] inline T* lookup_revoked_too(Handle<T> handle) noexcept {
+  T* const found = lookup<T>(handle);
+  return found != nullptr ? found : lookup_revoked(handle);
 }
 
 // The handle of an object; the null handle for nullptr.

@@ -6,12 +6,14 @@
 #include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
+#include "comm/failure.hpp"
 #include "comm/session.hpp"
 
 namespace hr::bind {
 namespace {
 
 thread_local Ref<comm::Communicator> blamed;  // alive until the error is raised
+thread_local Ref<io::File> blamed_file;
 thread_local Ref<comm::Errhandler> blamed_handler;
 bool world_serves = true;
 
@@ -24,17 +26,22 @@ Object* nobodys() {
   return untouched ? world : self;
 }
 
+bool is_communicator(const Object& object) noexcept {
+  return object.is(ObjectKind::kCommunicator) || object.is(ObjectKind::kRevokedCommunicator);
+}
+
 comm::Errhandler* handler_of(Object& where) {
-  if (where.is(ObjectKind::kCommunicator)) return static_cast<comm::Communicator&>(where).errhandler_.get();
+  if (is_communicator(where)) return static_cast<comm::Communicator&>(where).errhandler_.get();
   if (where.is(ObjectKind::kSession)) return static_cast<comm::Session&>(where).errhandler_.get();
   if (where.is(ObjectKind::kWindow)) return static_cast<rma::Window&>(where).errhandler_.get();
+  if (where.is(ObjectKind::kFile)) return static_cast<io::File&>(where).errhandler_.get();
   return nullptr;
 }
 
 // " (MPI_COMM_WORLD)"
 std::string place(const Object* where) {
   std::string name;
-  if (where != nullptr && where->is(ObjectKind::kCommunicator)) {
+  if (where != nullptr && is_communicator(*where)) {
     name = static_cast<const comm::Communicator*>(where)->name_;
   } else if (where != nullptr && where->is(ObjectKind::kWindow)) {
     name = static_cast<const rma::Window*>(where)->name_;
@@ -86,6 +93,7 @@ constexpr HandleType kHandleTypes[] = {
     {ObjectKind::kErrhandler, abi::kErrhandlerNull, "MPI_ERRHANDLER_NULL", "MPI_Errhandler", Errc::kErrhandler},
     {ObjectKind::kSession, abi::kSessionNull, "MPI_SESSION_NULL", "MPI_Session", Errc::kSession},
     {ObjectKind::kWindow, abi::kWinNull, "MPI_WIN_NULL", "MPI_Win", Errc::kWin},
+    {ObjectKind::kFile, abi::kFileNull, "MPI_FILE_NULL", "MPI_File", Errc::kFile},
 };
 
 const HandleType& type_of(ObjectKind kind) {
@@ -115,8 +123,10 @@ Status type_failure(const char* parameter, const char* index, const void* handle
 int raise(const Call& call, Object* where, Status status) {
   const LibraryGuard guard;  // a call that only tests may not have the lock
   const Ref<comm::Communicator> better = std::exchange(blamed, {});
+  const Ref<io::File> better_file = std::exchange(blamed_file, {});
   const Ref<comm::Errhandler> chosen = std::exchange(blamed_handler, {});
   if (better) where = better.get();
+  if (better_file) where = better_file.get();
   status = visible(status);
   std::string detail = take_detail();
   const bool bare = stays_bare(status, detail);
@@ -130,7 +140,13 @@ int raise(const Call& call, Object* where, Status status) {
   return invoke_on(where, call.fallback, code, text);
 }
 
-void blame(Object* where) noexcept { blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where)); }
+void blame(Object* where) noexcept {
+  if (where->is(ObjectKind::kFile)) {
+    blamed_file = Ref<io::File>::share(static_cast<io::File*>(where));
+  } else {
+    blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where));
+  }
+}
 void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
 void a_session_begins() noexcept { world_serves = false; }
 
@@ -140,6 +156,16 @@ int record(Status status, std::string detail) {
   if (detail.empty()) detail = std::move(recorded);
   if (stays_bare(status, detail)) return status.code();
   return make_instance(status.code(), describe(status, std::move(detail)));
+}
+
+comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value < kFirstAddress) {
+    comm::Communicator* const predefined = comm::predefined_communicator(value);
+    return predefined != nullptr && comm::is_revoked(*predefined) ? predefined : nullptr;
+  }
+  const bool revoked = Arena<comm::Communicator>::instance().owns(handle, ObjectKind::kRevokedCommunicator);
+  return revoked ? reinterpret_cast<comm::Communicator*>(handle) : nullptr;
 }
 
 int call_errhandler(Object& where, int code) {
@@ -154,6 +180,10 @@ Ref<comm::Errhandler>& file_errhandler() {
 }
 
 int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind) {
+  if (kind == ObjectKind::kCommunicator) {
+    Object* const revoked = lookup_revoked(static_cast<MPI_Comm>(const_cast<void*>(handle)));
+    if (revoked != nullptr) return raise(call, revoked, comm::revoked_error());
+  }
   return raise(call, where, handle_failure(parameter, "", handle, kind));
 }
 

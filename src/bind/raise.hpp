@@ -22,11 +22,11 @@ struct Call {
   Fallback fallback = Fallback::kSelf;
 };
 
-// Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, or nullptr.
+// Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, a File, or nullptr.
 [[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
 
-// For bodies that find the communicator themselves (waits on requests): the failing status that they are about to
-// return is raised there.
+// For bodies that find the communicator or file themselves (waits on requests): the failing status that they are about
+// to return is raised there.
 void blame(Object* where) noexcept;
 // For errors of creating a communicator without a parent: raised with the handler that it would have had.
 void blame_handler(comm::Errhandler& handler) noexcept;

@@ -16,6 +16,9 @@
 #include "coll/coll.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
+#include "comm/failure.hpp"
+#include "comm/spawn.hpp"
+#include "io/io.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
 #include "mpi.h"
@@ -46,6 +49,13 @@ void fill_tables() {
   }
   for (std::uintptr_t i = 0; i < std::size(predefined_datatypes); ++i) {
     predefined_datatypes[i] = layout::predefined_type(kFirstDatatype + i);
+  }
+}
+
+// Calls that communicate do not find its handle any more.
+void drop_from_table(comm::Communicator& revoked) {
+  for (auto& entry : predefined_communicators) {
+    if (entry == &revoked) entry = nullptr;
   }
 }
 
@@ -96,7 +106,9 @@ Status add_use() {
     coll::init();
     HR_TRY(comm::init());
     rma::init();
+    io::init();
     fill_tables();
+    comm::on_revoked(drop_from_table);
     ready = !state.checked;
   }
   ++state.uses;
@@ -107,6 +119,7 @@ void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
   clear_tables();
+  io::finalize();
   rma::finalize();
   comm::finalize();
   coll::finalize();
@@ -139,7 +152,7 @@ Status init_world(int required, int* provided) {
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   *provided = state.level;
-  return kOk;
+  return comm::meet_parent();
 }
 
 Status finalize_world() {

@@ -71,6 +71,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   Identity& self = state->identity;
   Hosts hosts;
   HR_TRY(state->provider->connect(&self, &hosts.of_rank));
+  self.declared_hosts = self.processes_here != 0;
   log::set_identity(self.rank, self.size);
   if (self.rank == 0) state->settings = read_settings(settings);
   const bool looks = self.size > 1 && hosts.of_rank.empty();
@@ -91,6 +92,8 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
              self.job_id.c_str(), mixed ? "; processes of this node are in several pid or user namespaces" : "");
   return kOk;
 }
+
+Provider& provider() noexcept { return *state->provider; }
 
 const Identity& identity() noexcept {
   static const Identity alone;

@@ -29,6 +29,9 @@ struct Identity {
   // Processes of the job that share this machine's cores: as many as on this host, but where one machine is declared
   // to be several hosts (mpiexec --as-hosts).
   int processes_here = 0;
+  bool declared_hosts = false;  // where the processes are is what the launcher declares (mpiexec --as-hosts)
+  // The job goes on without processes that die: which board tells of them here (loss_board.hpp); -1: it does not.
+  int loss_board = -1;
 };
 
 // What process 0 says for the whole job beside the knobs of scope job: read() is called there alone, once.

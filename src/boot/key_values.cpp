@@ -15,39 +15,6 @@ bool is_plain(char letter) noexcept {
          std::string_view("_-./,:()+@").find(letter) != std::string_view::npos;
 }
 
-std::string escape(std::string_view text) {
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (const char letter : text) {
-    if (is_plain(letter)) {
-      escaped += letter;
-      continue;
-    }
-    char code[4];
-    std::snprintf(code, sizeof code, "%%%02x", static_cast<unsigned>(static_cast<unsigned char>(letter)));
-    escaped += code;
-  }
-  return escaped;
-}
-
-bool unescape(std::string_view text, std::string* plain) {
-  plain->clear();
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      *plain += text[at];
-      continue;
-    }
-    unsigned code = 0;
-    if (at + 3 > text.size()) return false;
-    const char* const end = text.data() + at + 3;
-    const auto read = std::from_chars(text.data() + at + 1, end, code, 16);
-    if (read.ec != std::errc() || read.ptr != end) return false;
-    *plain += static_cast<char>(code);
-    at += 2;
-  }
-  return true;
-}
-
 void append(std::string_view text, std::string* to) {
   const std::string escaped = escape(text);
   *to += std::to_string(escaped.size()) + "/" + escaped;
@@ -92,6 +59,39 @@ Status get_rest(Provider& provider, int owner, const std::string& key, std::stri
 }
 
 }  // namespace
+
+std::string escape(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char letter : text) {
+    if (is_plain(letter)) {
+      escaped += letter;
+      continue;
+    }
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02x", static_cast<unsigned>(static_cast<unsigned char>(letter)));
+    escaped += code;
+  }
+  return escaped;
+}
+
+bool unescape(std::string_view text, std::string* plain) {
+  plain->clear();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      *plain += text[at];
+      continue;
+    }
+    unsigned code = 0;
+    if (at + 3 > text.size()) return false;
+    const char* const end = text.data() + at + 3;
+    const auto read = std::from_chars(text.data() + at + 1, end, code, 16);
+    if (read.ec != std::errc() || read.ptr != end) return false;
+    *plain += static_cast<char>(code);
+    at += 2;
+  }
+  return true;
+}
 
 std::string join(const KeyValues& pairs) {
   std::string text;

@@ -1,6 +1,6 @@
 // KeyValues: pairs of texts, as one text that every launcher's key-value space takes.
 //
-// Internal to boot/. Threads: none of its own.
+// Internal to boot/, and for mpiexec. Threads: none of its own.
 #pragma once
 
 #include <map>
@@ -19,6 +19,10 @@ using KeyValues = std::map<std::string, std::string, std::less<>>;
 // split(): MPI_ERR_OTHER for what join() did not write.
 [[nodiscard]] std::string join(const KeyValues& pairs);
 Status split(std::string_view text, KeyValues* pairs);
+
+// The text with all but plain characters as %20, and back; false for what escape() did not write.
+[[nodiscard]] std::string escape(std::string_view text);
+[[nodiscard]] bool unescape(std::string_view text, std::string* plain);
 
 // A value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put last.
 Status put_long(Provider& provider, const std::string& key, std::string_view text);

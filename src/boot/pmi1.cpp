@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "boot/key_values.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "boot/process_mapping.hpp"
 #include "boot/provider.hpp"
@@ -67,8 +68,25 @@ Status connect_to(const std::string& address, int* descriptor) {
   return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": cannot connect: %s", address.c_str(), std::strerror(reason));
 }
 
-class Pmi1 final : public Provider {
+// The key of what a spawned job gets from whoever spawned it.
+constexpr const char* kParent = "headrace-parent";
+// A spawned job has ended without having said good-bye.
+constexpr std::string_view kEnded = "cmd=spawn_ended job=";
+
+// Of mcmd=spawn: a line for each, which other launchers than ours take as it is.
+Status add_line(bool escaped, const std::string& name, std::string_view value, std::string* lines) {
+  if (!escaped && value.find('\n') != std::string_view::npos) {
+    return fail(Errc::kSpawn, "this launcher takes no line breaks in \"%.*s\"", static_cast<int>(value.size()),
+                value.data());
+  }
+  lines->append(name).append("=").append(escaped ? escape(value) : std::string(value)).append("\n");
+  return kOk;
+}
+
+class Pmi1 final : public Helper {
  public:
+  Pmi1() = default;
+  explicit Pmi1(int socket) : socket_(socket) {}
   ~Pmi1() override {
     if (socket_ >= 0) ::close(socket_);
   }
@@ -79,6 +97,7 @@ class Pmi1 final : public Provider {
     // Our own launcher alone says these.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
+    identity->loss_board = reply().number("loss_board", -1);
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -121,9 +140,69 @@ class Pmi1 final : public Provider {
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
   Status begin_fence() override { return send(kEnterBarrier); }
   Status fence_done(bool* done) override {
-    pollfd state{socket_, POLLIN, 0};
-    *done = received_.find('\n') != std::string::npos || ::poll(&state, 1, 0) == 1;
+    *done = is_answered();
     return *done ? receive_answer(kEnterBarrier, kLeaveBarrier) : kOk;
+  }
+
+  // It answers when the processes run.
+  Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
+    std::string lines;
+    for (std::size_t at = 0; at < programs.size(); ++at) {
+      HR_TRY(add_program(programs[at], programs.size(), at, parent, &lines));
+    }
+    return send(lines);
+  }
+  Status spawn_done(bool* done) override {
+    *done = is_answered();
+    if (!*done) return kOk;
+    HR_TRY(receive_line());
+    if (reply().command() == "spawn_result" && reply().number("rc", -1) == 0) {
+      spawned_ = reply().field("job");
+      return kOk;
+    }
+    std::string why;
+    if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = line_;
+    return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
+  }
+
+  Status spawned_are_there() override {
+    take_notices();
+    if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
+    return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may be no MPI programs");
+  }
+
+  Status parent_port(std::string* port) override {
+    port->clear();
+    const char* const spawned = environment("PMI_SPAWNED");
+    if (spawned == nullptr || std::strcmp(spawned, "1") != 0) return kOk;
+    if (!ask(kParent, "", port).ok()) {
+      static_cast<void>(take_detail());  // spawned by another library
+      port->clear();
+    }
+    return kOk;
+  }
+
+  Status publish(std::string_view service, std::string_view port) override {
+    HR_TRY(send("cmd=publish_name service=" + escape(service) + " port=" + std::string(port) + "\n"));
+    return named("publish_result", Errc::kService, service,
+                 "cannot be published: it is published already, or the launcher keeps no names");
+  }
+  Status unpublish(std::string_view service) override {
+    HR_TRY(send("cmd=unpublish_name service=" + escape(service) + "\n"));
+    return named("unpublish_result", Errc::kService, service,
+                 "cannot be taken back: nothing is published under it by a job of this launcher");
+  }
+  Status look_up(std::string_view service, std::string* port) override {
+    HR_TRY(send("cmd=lookup_name service=" + escape(service) + "\n"));
+    HR_TRY(named("lookup_result", Errc::kName, service,
+                 "is published by no job of this launcher: names are known to the jobs of one mpiexec"));
+    *port = reply().field("port");
+    return kOk;
+  }
+
+  Status connect_to_helper() override {
+    own_launcher_ = true;
+    return call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
   }
 
   Status finalize() override {
@@ -168,6 +247,64 @@ class Pmi1 final : public Provider {
   }
 
  private:
+  // Whether a line is there, or the end of the connection.
+  [[nodiscard]] bool is_answered() {
+    pollfd state{socket_, POLLIN, 0};
+    if (take_notices(); received_.find('\n') != std::string::npos) return true;
+    char next = 0;
+    return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+  }
+
+  // What our own launcher says without being asked, taken out of what has arrived.
+  void take_notices() {
+    char chunk[4096];
+    ssize_t count = 0;
+    while ((count = ::recv(socket_, chunk, sizeof chunk, MSG_DONTWAIT)) > 0) {
+      received_.append(chunk, static_cast<std::size_t>(count));
+    }
+    for (std::size_t at = 0; (at = received_.find(kEnded, at)) != std::string::npos;) {
+      const auto end = received_.find('\n', at);
+      if (end == std::string::npos || (at != 0 && received_[at - 1] != '\n')) return;
+      spawned_ended_ = received_.substr(at + kEnded.size(), end - at - kEnded.size());
+      received_.erase(at, end + 1 - at);
+    }
+  }
+
+  // The answer to what was sent about a name.
+  Status named(std::string_view answer, Errc otherwise, std::string_view service, const char* why) {
+    HR_TRY(receive_line());
+    if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
+    return fail(otherwise, "the service name \"%.*s\" %s", static_cast<int>(service.size()), service.data(), why);
+  }
+
+  Status add_program(const SpawnedProgram& program, std::size_t programs, std::size_t at, std::string_view parent,
+                     std::string* lines) const {
+    const auto add = [&](const std::string& name, std::string_view value) {
+      return add_line(own_launcher_, name, value, lines);
+    };
+    *lines += "mcmd=spawn\n";
+    if (own_launcher_) *lines += "escaped=1\n";
+    HR_TRY(add("nprocs", std::to_string(program.processes)));
+    HR_TRY(add("execname", program.command));
+    HR_TRY(add("totspawns", std::to_string(programs)));
+    HR_TRY(add("spawnssofar", std::to_string(at + 1)));
+    int count = 0;
+    for (const std::string& argument : program.arguments) HR_TRY(add("arg" + std::to_string(++count), argument));
+    HR_TRY(add("argcnt", std::to_string(count)));
+    HR_TRY(add("preput_num", "1"));
+    HR_TRY(add("preput_key_0", kParent));
+    HR_TRY(add("preput_val_0", parent));
+    HR_TRY(add("info_num", std::to_string(program.info.size())));
+    count = 0;
+    for (const auto& [key, value] : program.info) {
+      HR_TRY(add("info_key_" + std::to_string(count), key));
+      HR_TRY(add("info_val_" + std::to_string(count), value));
+      ++count;
+    }
+    *lines += "endcmd\n";
+    return kOk;
+  }
+
   Status ask(std::string_view key, std::string_view how, std::string* value) {
     std::string line = "cmd=get kvsname=" + space_ + " key=";
     line.append(key).append(how).append("\n");
@@ -240,7 +377,9 @@ class Pmi1 final : public Provider {
       if (const auto end = received_.find('\n'); end != std::string::npos) {
         line_ = received_.substr(0, end);
         received_.erase(0, end + 1);
-        return kOk;
+        if (!line_.starts_with(kEnded)) return kOk;
+        spawned_ended_ = line_.substr(kEnded.size());
+        continue;
       }
       char chunk[4096];
       const ssize_t count = ::read(socket_, chunk, sizeof chunk);
@@ -256,6 +395,8 @@ class Pmi1 final : public Provider {
   bool compares_views_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
+  std::string spawned_;        // the job that was spawned last, where our own launcher says it
+  std::string spawned_ended_;  // one that has ended
   std::string line_;      // the last answer
   std::string received_;  // what came after it
 };
@@ -265,6 +406,8 @@ bool detect() noexcept {
 }
 
 }  // namespace
+
+std::unique_ptr<Helper> pmi1_over(int socket) { return std::make_unique<Pmi1>(socket); }
 
 extern const ProviderRecord kPmi1Provider;
 const ProviderRecord kPmi1Provider = {"PMI-1", detect,

@@ -3,10 +3,26 @@
 #include <algorithm>
 
 namespace hr::boot {
+namespace {
+
+// FNV-1a, folded: far enough from one another for all but one in a million pairs of large jobs.
+std::uint32_t first_number(std::string_view job) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return static_cast<std::uint32_t>((hash ^ hash >> 32) & 0x7fffffff);
+}
+
+std::uint64_t key_of(std::uint16_t job, int rank) noexcept {
+  return std::uint64_t{job} << 32 | static_cast<std::uint32_t>(rank);
+}
+
+}  // namespace
 
 Processes::Processes(std::string job, int own_rank, const std::vector<int>& host_of_rank)
     : job_size_(host_of_rank.size()), self_(own_rank) {
+  numbers_.push_back(first_number(job));
   jobs_.push_back(std::move(job));
+  next_host_ = 1 + *std::max_element(host_of_rank.begin(), host_of_rank.end());
   entries_.resize(job_size_);
   const int own_host = host_of_rank[static_cast<std::size_t>(own_rank)];
   for (std::size_t rank = 0; rank < job_size_; ++rank) {
@@ -23,17 +39,54 @@ int Processes::add(std::string_view job, int rank, int host) {
   if (number == 0) return rank;
   if (known == jobs_.end()) {
     jobs_.emplace_back(job);
-  } else {
-    const auto same = [&](const Process& each) { return each.job == number && each.rank == rank; };
-    const auto found = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(job_size_), entries_.end(), same);
-    if (found != entries_.end()) return static_cast<int>(found - entries_.begin());
+    numbers_.push_back(first_number(job));
   }
-  Process made;
-  made.rank = rank;
-  made.host = host;
-  made.job = number;
-  entries_.push_back(made);
-  return size() - 1;
+  const auto [place, is_new] = others_.try_emplace(key_of(number, rank), size());
+  if (is_new) entries_.emplace_back();
+  Process& entry = entries_[static_cast<std::size_t>(place->second)];
+  entry.rank = rank;
+  if (is_new) entry.host = host;
+  entry.job = number;
+  entry.lost = false;
+  return place->second;
+}
+
+int Processes::find(std::string_view job, int rank) const noexcept {
+  const auto known = std::find(jobs_.begin(), jobs_.end(), job);
+  if (known == jobs_.end() || rank < 0) return -1;
+  const auto number = static_cast<std::uint16_t>(known - jobs_.begin());
+  if (number == 0) return rank < static_cast<int>(job_size_) ? rank : -1;
+  const auto found = others_.find(key_of(number, rank));
+  return found != others_.end() ? found->second : -1;
+}
+
+int Processes::with_number(int number) const noexcept {
+  for (int proc = 0; proc < size(); ++proc) {
+    if (number_of(proc) == number) return proc;
+  }
+  return -1;
+}
+
+bool Processes::before(int one, int other) const noexcept {
+  const Process& a = (*this)[one];
+  const Process& b = (*this)[other];
+  return a.job == b.job ? a.rank < b.rank : jobs_[a.job] < jobs_[b.job];
+}
+
+int Processes::host_with(std::string_view signature) {
+  const auto [place, is_new] = hosts_.try_emplace(std::string(signature), next_host_);
+  if (is_new) ++next_host_;
+  return place->second;
+}
+
+void Processes::name_host(int host, std::string_view signature) {
+  const auto [place, is_new] = hosts_.try_emplace(std::string(signature), host);
+  if (is_new || place->second == host) return;
+  // Processes of others were found to be there before anybody of this job had said that it is this host.
+  for (Process& each : entries_) {
+    if (each.host == place->second) each.host = host;
+  }
+  place->second = host;
 }
 
 std::string Processes::key(std::string_view what, int proc) const {

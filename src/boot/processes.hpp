@@ -6,7 +6,9 @@
 // and the rank in it.
 //
 // An entry is what has to be known of a process that nobody has talked to. How it is reached is not stored: the
-// transports look up what it has published under key() when they connect.
+// transports look up what it has published under key() when they connect, or were told it when jobs met
+// (transport/transport.hpp). Processes of other jobs stay in the table when they are parted from, and have the same
+// index should they come back.
 // Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
 
@@ -15,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace hr::boot {
@@ -55,8 +58,29 @@ class Processes {
   // Whether all processes of this job are on this host.
   [[nodiscard]] bool job_on_one_host() const noexcept { return of_this_host_.size() == job_size_; }
 
-  // The index of a process of another job; a new entry where it is not known yet.
+  // --- other jobs (MPI 5.0 chapter 11) ---
+  // The index of a process; a new entry where it is not known yet. Of another job's it says where it is, and that it
+  // can be reached.
   int add(std::string_view job, int rank, int host);
+  // -1: it is not known.
+  [[nodiscard]] int find(std::string_view job, int rank) const noexcept;
+  // Whether there are processes of other jobs.
+  [[nodiscard]] bool has_others() const noexcept { return entries_.size() > job_size_; }
+  [[nodiscard]] bool is_other(int proc) const noexcept { return (*this)[proc].job != 0; }
+  // A number from 0 that stands for the process everywhere: indices differ from process to process.
+  [[nodiscard]] int number_of(int proc) const noexcept {
+    const Process& entry = (*this)[proc];
+    return static_cast<int>((numbers_[entry.job] + static_cast<std::uint32_t>(entry.rank)) & 0x7fffffff);
+  }
+  // -1: of no process here.
+  [[nodiscard]] int with_number(int number) const noexcept;
+  // An order of processes that is the same everywhere.
+  [[nodiscard]] bool before(int one, int other) const noexcept;
+  // The number of a host by its signature (contact.hpp), which is the same in all jobs; a new one where it is not known.
+  int host_with(std::string_view signature);
+  // The signature of a host of this job: processes of others that have it are there, too.
+  void name_host(int host, std::string_view signature);
+
   void mark_lost(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].lost = true; }
   [[nodiscard]] bool lost(int proc) const noexcept { return (*this)[proc].lost; }
 
@@ -65,7 +89,11 @@ class Processes {
 
  private:
   std::vector<Process> entries_;
-  std::vector<std::string> jobs_;  // [0]: this process's own
+  std::vector<std::string> jobs_;        // [0]: this process's own
+  std::vector<std::uint32_t> numbers_;   // of the first process of each job
+  std::unordered_map<std::uint64_t, int> others_;  // by job and rank
+  std::unordered_map<std::string, int> hosts_;     // by signature
+  int next_host_ = 0;
   std::vector<int> of_this_host_;
   std::size_t job_size_ = 1;
   int self_ = 0;

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "boot/boot.hpp"
+#include "boot/spawning.hpp"
 
 namespace hr::boot {
 
@@ -41,6 +42,14 @@ class Provider {
   // The value of a key as soon as a process has put it, where can_wait().
   [[nodiscard]] virtual bool can_wait() const noexcept { return false; }
   virtual Status get_waiting(std::string_view /*key*/, std::string* /*value*/) { return Errc::kUnsupportedOperation; }
+  // See spawning.hpp. By default what says that this launcher does not.
+  virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
+  virtual Status spawn_done(bool* done);
+  virtual Status spawned_are_there() { return kOk; }
+  virtual Status parent_port(std::string* port);
+  virtual Status publish(std::string_view service, std::string_view port);
+  virtual Status unpublish(std::string_view service);
+  virtual Status look_up(std::string_view service, std::string* port);
   virtual Status finalize() = 0;
   // See boot.hpp. Launchers of others show none.
   virtual bool show_stack(int) noexcept { return false; }
@@ -55,6 +64,14 @@ struct ProviderRecord {
 };
 
 std::span<const ProviderRecord* const> provider_list() noexcept;
+
+// PMI-1 over a socket, to an mpiexec of ours that serves this process alone: for spawning and publishing.
+// connect_to_helper() is its beginning.
+class Helper : public Provider {
+ public:
+  virtual Status connect_to_helper() = 0;
+};
+std::unique_ptr<Helper> pmi1_over(int socket);
 
 // The text with everything that is not a letter, a digit, '_' or '-' replaced: safe in a file name.
 std::string file_safe(std::string_view text);

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <span>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "boot/own_launcher.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
@@ -56,11 +58,32 @@ class Singleton final : public Provider {
   }
 
   Status fence() override { return kOk; }
-  Status finalize() override { return kOk; }
+
+  Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
+    HR_TRY(launcher_.start());
+    return launcher_.helper().begin_spawn(programs, parent);
+  }
+  Status spawn_done(bool* done) override { return launcher_.helper().spawn_done(done); }
+  Status spawned_are_there() override { return launcher_.helper().spawned_are_there(); }
+  Status publish(std::string_view service, std::string_view port) override {
+    HR_TRY(launcher_.start());
+    return launcher_.helper().publish(service, port);
+  }
+  Status unpublish(std::string_view service) override {
+    HR_TRY(launcher_.start());
+    return launcher_.helper().unpublish(service);
+  }
+  Status look_up(std::string_view service, std::string* port) override {
+    HR_TRY(launcher_.start());
+    return launcher_.helper().look_up(service, port);
+  }
+
+  Status finalize() override { return launcher_.finalize(); }
   void abort(int) noexcept override {}
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
+  OwnLauncher launcher_;  // once there is need
 };
 
 }  // namespace

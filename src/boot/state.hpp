@@ -29,6 +29,9 @@ struct State {
 // init() with this provider, for tests.
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
 
+// Between init() and finalize().
+[[nodiscard]] Provider& provider() noexcept;
+
 // A socket that is closed at finalize().
 void keep_open(int socket);
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/events.hpp"
 #include "coll/carry_out.hpp"
 #include "coll/coll.hpp"
 #include "coll/device/buffers.hpp"
@@ -75,8 +76,40 @@ Task when_served(const Call& call) {
   co_return status;
 }
 
+void tell(events::Event event, const Call& call, std::initializer_list<std::int64_t> more) {
+  std::int64_t elements[events::kMostElements] = {static_cast<std::int64_t>(call.operation), call.comm->context(),
+                                                  static_cast<std::int64_t>(call.bytes), call.size()};
+  std::size_t count = 4;
+  for (const std::int64_t each : more) elements[count++] = each;
+  if (events::wanted(event)) events::detail::sink(event, {elements, count});
+}
+
+// For tools, which are told of its beginning and its end.
+Task watched(const Call* call) {
+  tell(events::Event::collective_begun, *call, {});
+  Task inner = nothing_to_do(*call) ? Task{} : perform(*call);
+  const Status status = co_await inner;
+  tell(events::Event::collective_ended, *call, {status.code()});
+  co_return status;
+}
+
+Task watched_start(Persistence* persistence, Call* call) {
+  tell(events::Event::collective_begun, *call, {});
+  Task inner = persistence->begin(*call);
+  const Status status = co_await inner;
+  tell(events::Event::collective_ended, *call, {status.code()});
+  co_return status;
+}
+
+Task begin_watched(Call& call) {
+  if (!nothing_to_do(call)) take_place(call);
+  return watched(&call);
+}
+
 // Blocking or non-blocking.
 Task begin(Call& call) {
+  if (events::wanted()) [[unlikely]]
+    return begin_watched(call);
   if (nothing_to_do(call)) return {};
   take_place(call);
   return perform(call);
@@ -90,7 +123,10 @@ class PendingCall final : public p2p::TaskFactory {
     keep(call_.send, send_);
     keep(call_.recv, recv_);
   }
-  Task make() override { return call_.persistent ? persistence_.begin(call_) : begin(call_); }
+  Task make() override {
+    if (!call_.persistent) return begin(call_);
+    return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_);
+  }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
@@ -141,6 +177,8 @@ Task perform(const Call& call) { return call.area != nullptr ? when_served(call)
 Status run(Call& call) {
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
+  if (events::wanted()) [[unlikely]]
+    return p2p::run_blocking(begin_watched(call));
   if (nothing_to_do(call)) return kOk;
   take_place(call);
   if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));

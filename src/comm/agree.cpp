@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/abi.hpp"
+#include "boot/boot.hpp"
 #include "layout/op.hpp"
 
 namespace hr::comm {
@@ -21,13 +22,17 @@ layout::View bytes_view(const void* data, std::size_t bytes) {
   return view;
 }
 
+int number_of(int proc) noexcept { return boot::processes().number_of(proc); }
+
 Status post_receive(const Members& members, int from, void* data, std::size_t bytes, p2p::Request** request) {
-  return p2p::ireceive(bytes_view(data, bytes), {members.context, members.procs[from], members.tag}, request);
+  return p2p::ireceive(bytes_view(data, bytes), {members.context, number_of(members.procs[from]), members.tag},
+                       request);
 }
 
 Status post_send(const Members& members, int to, const void* data, std::size_t bytes, p2p::Request** request) {
   return p2p::isend(bytes_view(data, bytes), members.procs[to],
-                    {members.context, members.procs[members.me], members.tag}, p2p::Mode::kStandard, request);
+                    {members.context, number_of(members.procs[members.me]), members.tag}, p2p::Mode::kStandard,
+                    request);
 }
 
 }  // namespace
@@ -156,7 +161,10 @@ p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, in
 
 int hash_tag(const ProcList& procs) noexcept {
   int hash = 0;
-  for (const int proc : procs) hash = hash_tag(&proc, sizeof proc, static_cast<std::uint64_t>(hash));
+  for (const int proc : procs) {
+    const int number = number_of(proc);
+    hash = hash_tag(&number, sizeof number, static_cast<std::uint64_t>(hash));
+  }
   return hash;
 }
 

@@ -1,8 +1,8 @@
 // Small exchanges among processes that do not share a finished communicator yet: comm/ is below coll/ and brings its
 // own. Sizes are bytes to a few kilobytes a process; all take O(log n) rounds.
 //
-// All members call the same exchanges in the same order with the same context and tag. Messages carry process numbers
-// as sources, so that exchanges of different sets of processes on one tag cannot mix as long as their order is the
+// All members call the same exchanges in the same order with the same context and tag. Messages carry numbers of
+// processes as sources (boot::Processes::number_of()), so that exchanges of different sets of processes on one tag cannot mix as long as their order is the
 // same wherever they overlap.
 // Memory: everything pointed to must outlive the task. Threads: library lock.
 #pragma once
@@ -17,7 +17,7 @@
 namespace hr::comm {
 
 struct Members {
-  ProcList procs;  // the same order everywhere; in one job also the same numbers
+  ProcList procs;  // the same order everywhere
   int size;
   int me;  // index of this process
   std::uint32_t context;
@@ -45,7 +45,7 @@ p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag,
 p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
                          const std::vector<std::byte>* own, std::vector<std::byte>* other);
 
-// The same for processes of one job in the same order.
+// The same for the same processes in the same order.
 [[nodiscard]] int hash_tag(const ProcList& procs) noexcept;
 // A non-negative tag made of any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;

@@ -3,6 +3,9 @@
 #include <cstring>
 
 #include "base/abi.hpp"
+#include "boot/boot.hpp"
+#include "comm/connections.hpp"
+#include "comm/failure.hpp"
 
 namespace hr::comm {
 
@@ -15,7 +18,7 @@ Participants::Participants(const Communicator& comm) {
     return;
   }
   const ProcList& other = comm.remote_->procs();
-  own_is_first_ = own[0] < other[0];
+  own_is_first_ = boot::processes().before(own[0], other[0]);
   const auto& first = own_is_first_ ? own : other;
   const auto& second = own_is_first_ ? other : own;
   both_.assign(first.begin(), first.end());
@@ -37,6 +40,7 @@ Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhan
   made->local_ = std::move(local);
   made->remote_ = std::move(remote);
   made->errhandler_ = errhandler;
+  hold_connections(*made);
   return made;
 }
 
@@ -46,7 +50,9 @@ Status agree(const Members& members, const Ref<Communicator>& result) {
   agreement.takes = static_cast<bool>(result);
   std::uint32_t context = 0;
   HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
-  if (result) result->context_ = context;
+  if (!result) return kOk;
+  result->context_ = context;
+  meet_early_revocation(*result);
   return kOk;
 }
 

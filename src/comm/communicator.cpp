@@ -1,12 +1,17 @@
 #include "comm/communicator.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
+#include "comm/connections.hpp"
+#include "comm/consensus.hpp"
+#include "comm/failure.hpp"
 #include "comm/state.hpp"
+#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/request.hpp"
@@ -35,18 +40,10 @@ bool has_pending_operations(const Communicator& comm) {
 
 // --- for p2p, once a process is lost ---
 
-const Communicator* communicator_of(std::uint32_t context) {
-  const Communicator* found = nullptr;
-  Arena<Communicator>::instance().for_each([&](const Communicator& each) {
-    if (each.context_ != 0 && each.context_ / kContextSpacing == context / kContextSpacing) found = &each;
-  });
-  return found;
-}
-
-// Agreements name processes, all others ranks.
+// Agreements name processes by their numbers, all others ranks.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
-  if (use >= kCreationContext) return source;
+  if (use >= kCreationContext && use != kPartitionedContext) return boot::processes().with_number(source);
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
   const Group& group = use == kLocalCollectiveContext ? *comm->local_ : comm->peers();
@@ -60,6 +57,11 @@ int sender(std::uint32_t context, int index) {
   return index < group.size() ? group.proc(index) : -1;
 }
 
+bool has_failed_member(const Communicator& comm) {
+  const auto losses = p2p::losses();
+  return std::any_of(losses.begin(), losses.end(), [&](int proc) { return is_member(comm, proc); });
+}
+
 // The hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.
 constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
                                                     "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
@@ -67,7 +69,12 @@ constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mp
 }  // namespace
 
 Communicator::~Communicator() {
-  if (context_ != 0) release_context(context_);
+  if (state == nullptr) return;
+  release_connections(*this);
+  if (context_ == 0) return;
+  // Messages of those who have given up may still be on their way, and others may still ask what was agreed upon.
+  if (is_revoked(*this) || has_failed_member(*this)) return;
+  agreements_ != 0 ? rest_context(context_) : release_context(context_);
 }
 
 std::unique_ptr<State> state;
@@ -83,11 +90,14 @@ Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept {
 Status init() {
   state = std::make_unique<State>();
   // What the program or an operation under way still holds of an earlier use.
-  Arena<Communicator>::instance().for_each([](const Communicator& comm) { keep_context(comm.context()); });
+  const auto keep = [](const Communicator& comm) { keep_context(comm.context()); };
+  Arena<Communicator>::instance().for_each(keep);
+  Arena<Communicator>::instance().for_each(keep, ObjectKind::kRevokedCommunicator);
   const boot::Identity& identity = boot::identity();
   state->world = make_predefined(ProcList::range(0, 1, identity.size), kWorldNumber, abi::kCommWorld, "MPI_COMM_WORLD");
   state->self = make_predefined(ProcList::range(identity.rank, 1, 1), kSelfNumber, abi::kCommSelf, "MPI_COMM_SELF");
-  p2p::set_context_members({process_of, sender});
+  p2p::set_context_members({process_of, sender, missing_from, acknowledged_on});
+  begin_failure_handling();
   return kOk;
 }
 
@@ -98,6 +108,7 @@ Status delete_predefined_attributes() {
 
 void finalize() {
   if (state == nullptr) return;
+  say_goodbye();
   state->self = {};
   state->world = {};
   state.reset();
@@ -115,6 +126,7 @@ int compare(const Communicator& a, const Communicator& b) {
 Status free(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
   HR_TRY(comm.attributes_.clear(comm.handle()));
+  if (state != nullptr && state->parent == &comm) state->parent = nullptr;
   release(&comm);
   return kOk;
 }
@@ -122,6 +134,8 @@ Status free(Communicator& comm) {
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
   HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
+  leave_together(comm);
+  comm.disconnects_ = true;
   return free(comm);
 }
 

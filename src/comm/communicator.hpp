@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/attributes.hpp"
 #include "base/object.hpp"
@@ -33,7 +34,9 @@ enum ContextUse : std::uint32_t {
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
   kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
-  kContextSpacing = 8,
+  kPartitionedContext = 7,   // parts of partitioned messages
+  kSurvivorsContext = 8,     // making a communicator of those who are left (shrink.hpp)
+  kContextSpacing = 16,
 };
 
 // What coll/ keeps with a communicator; made by coll/ at the first collective.
@@ -65,6 +68,11 @@ class Communicator final : public Object {
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
+  std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
+  std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
+  std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)
+  bool has_others_ = false;   // processes of other jobs (connections.hpp)
+  bool disconnects_ = false;  // its end ends connections
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;
@@ -97,7 +105,8 @@ void finalize();
 // MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the
 // code of a failing delete callback, and then the communicator stays.
 Status free(Communicator& comm);
-// MPI_Comm_disconnect: also waits until no operation uses the communicator any more.
+// MPI_Comm_disconnect: also waits until no operation uses the communicator any more, with processes of other jobs on
+// none of its processes, which then are not connected through it any more.
 Status disconnect(Communicator& comm);
 
 // MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): hints that are not known here are ignored.

@@ -6,6 +6,7 @@
 
 #include "base/lock.hpp"
 #include "comm/communicator.hpp"
+#include "comm/consensus.hpp"
 #include "comm/state.hpp"
 
 namespace hr::comm {
@@ -155,6 +156,17 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context) {
 void release_context(std::uint32_t context) noexcept {
   const std::uint32_t number = context / kContextSpacing;
   if (number > kSelfNumber && state != nullptr) give_back(number);
+}
+
+void rest_context(std::uint32_t context) {
+  constexpr std::size_t kResting = 64;
+  if (state == nullptr) return;
+  auto& resting = state->contexts.resting;
+  resting.push_back(context);
+  if (resting.size() <= kResting) return;
+  forget_consensus(resting.front());
+  release_context(resting.front());
+  resting.pop_front();
 }
 
 void keep_context(std::uint32_t context) {

@@ -41,6 +41,9 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
 // Gives a context back. Those that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
+// The same after a while: once so many later ones have been given back this way that what others may still ask about it
+// (consensus.hpp) has been asked.
+void rest_context(std::uint32_t context);
 // Takes a context that a communicator of an earlier use of MPI has.
 void keep_context(std::uint32_t context);
 // How many numbers are taken by this process; for tests and leak reports.

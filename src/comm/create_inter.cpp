@@ -4,35 +4,15 @@
 #include <utility>
 
 #include "base/abi.hpp"
+#include "boot/boot.hpp"
 #include "comm/assemble.hpp"
+#include "comm/connect.hpp"
 #include "comm/create.hpp"
+#include "comm/failure.hpp"
 
 namespace hr::comm {
 
 namespace {
-
-using Blob = std::vector<std::byte>;
-
-Blob pack_procs(const ProcList& procs) {
-  const std::vector<int> all(procs.begin(), procs.end());
-  Blob blob(all.size() * sizeof(int));
-  std::memcpy(blob.data(), all.data(), blob.size());
-  return blob;
-}
-
-std::vector<int> unpack_procs(const Blob& blob) {
-  std::vector<int> procs(blob.size() / sizeof(int));
-  std::memcpy(procs.data(), blob.data(), blob.size());
-  return procs;
-}
-
-// How the leaders of two sets of processes reach each other.
-struct Bridge {
-  int leader = 0;          // index in the local members
-  int remote_leader = -1;  // process; known at the leader
-  std::uint32_t context = 0;
-  int tag = 0;
-};
 
 // From the leader to its group: what it learned, or why it could not.
 struct Announcement {
@@ -59,24 +39,17 @@ Status spread(const Members& members, const Status& at_leader, Bridge* bridge, B
   return kOk;
 }
 
-// The second half of both constructors: every local member knows the bridge and the other side.
-Status join(const Members& members, const Bridge& bridge, const Blob& remote_blob, Ref<Group> local,
+// The second half of both constructors: every local member knows the bridge and the names of the other side.
+Status join(const Members& members, const Bridge& bridge, const Blob& names, Ref<Group> local,
             const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
-  Ref<Group> remote = make_group(unpack_procs(remote_blob));
-  if (overlap(*local, *remote)) return fail(Errc::kComm, "the local and the remote group have processes in common");
-  Ref<Communicator> made = assemble(std::move(local), std::move(remote), errhandler);
-  HR_TRY(check_no_room(made));
-  Agreement agreement;
-  agreement.members = members;
-  agreement.leader = bridge.leader;
-  agreement.remote_leader = bridge.remote_leader;
-  agreement.leader_context = bridge.context;
-  agreement.leader_tag = bridge.tag;
-  std::uint32_t context = 0;
-  HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
-  made->context_ = context;
-  *result = std::move(made);
-  return kOk;
+  if (!of_one_job(members.procs, names)) {
+    // The leaders reach each other, the others may never have heard of one another.
+    PeerLine line(members.procs[members.me], bridge.remote_leader, bridge.context, bridge.tag);
+    return connect_groups(members, bridge.leader, kOk, &line, std::move(local), errhandler, result);
+  }
+  std::vector<int> remote;
+  HR_TRY(unpack_names(names, &remote));
+  return join_groups(members, bridge, std::move(remote), std::move(local), errhandler, result);
 }
 
 Status check_leader(int leader, int size, const char* which) {
@@ -94,7 +67,7 @@ Status trade(const Members& members, Communicator* peer, int remote_leader, int 
   if (bridge->remote_leader == members.procs[members.me]) {
     return fail(Errc::kRank, "the remote leader (rank %d of the peer communicator) is the local leader", remote_leader);
   }
-  const Blob own = pack_procs(members.procs);
+  const Blob own = pack_names(members.procs);
   return p2p::run_blocking(
       exchange_blobs(members.procs[members.me], bridge->remote_leader, bridge->context, bridge->tag, &own, remote));
 }
@@ -136,11 +109,12 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
       bridge.remote_leader = remote->proc(remote_leader);
       bridge.context = kBootstrapNumber * kContextSpacing + kLeaderContext;
       // Equal on both sides: made of both leaders, in one order.
-      const int own = local.proc(local_leader);
-      const int leaders[2] = {std::min(own, bridge.remote_leader), std::max(own, bridge.remote_leader)};
+      const int own = boot::processes().number_of(local.proc(local_leader));
+      const int theirs = boot::processes().number_of(bridge.remote_leader);
+      const int leaders[2] = {std::min(own, theirs), std::max(own, theirs)};
       bridge.tag =
           hash_tag(stringtag, std::strlen(stringtag), static_cast<std::uint64_t>(hash_tag(leaders, sizeof leaders)));
-      other = pack_procs(remote->procs());
+      other = pack_names(remote->procs());
     }
   }
   HR_TRY(spread(members, at_leader, &bridge, &other));

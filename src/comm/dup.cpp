@@ -1,6 +1,7 @@
 // MPI_Comm_dup, MPI_Comm_dup_with_info and their non-blocking forms.
 #include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/failure.hpp"
 
 namespace hr::comm {
 
@@ -26,6 +27,13 @@ class PendingDup final : public p2p::TaskResources {
   Participants participants;
 };
 
+p2p::Task finish_dup(Agreement agreement, Communicator* made) {
+  p2p::Task inner = agree_on_context(agreement, &made->context_);
+  HR_CO_TRY(co_await inner);
+  meet_early_revocation(*made);
+  co_return kOk;
+}
+
 }  // namespace
 
 Status dup(Communicator& comm, const Info* hints, Ref<Communicator>* result) {
@@ -45,7 +53,7 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
   Agreement agreement;
   agreement.members = pending->participants.next_creation(comm);
   agreement.blocking = false;
-  p2p::Task task = agree_on_context(agreement, &made->context_);
+  p2p::Task task = finish_dup(agreement, made.get());
   HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), &comm, request));
   const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());
   if (!copied.ok()) {

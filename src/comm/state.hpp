@@ -5,23 +5,40 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
+#include "boot/port.hpp"
 #include "comm/communicator.hpp"
+#include "comm/connections.hpp"
 
 namespace hr::comm {
 
 // Numbers of contexts; a set bit is taken. Grows with the highest number that was ever taken.
 struct ContextTable {
   std::vector<std::uint64_t> taken;
+  std::deque<std::uint32_t> resting;  // see rest_context()
   int agreements_under_way = 0;
 };
 
+// See consensus.cpp.
+class ConsensusTable;
+
 struct State {
+  State();
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   Ref<Communicator> world;
   Ref<Communicator> self;
   ContextTable contexts;
+  std::vector<std::uint32_t> early_revocations;  // failure.cpp
+  std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
+  Communicator* parent = nullptr;  // its reference is the handle's; null: none, or freed
+  Connections connections;
+  std::vector<std::unique_ptr<boot::Port>> ports;  // opened by the program
 };
 
 // Null outside of init() and finalize().

@@ -216,4 +216,45 @@ void GeneralizedRequest::finish(int code) noexcept {
   if (code != MPI_SUCCESS) delete record_;
 }
 
+// --- Data representations ---
+
+namespace {
+
+template <class Types, bool kReads>
+int convert(void* user, MPI_Datatype type, typename Types::Number count, void* file, MPI_Offset position, void* state) {
+  const auto* const record = static_cast<const typename DatarepCallbacks<Types>::Record*>(state);
+  const Lent<Kind::kDatatype> handle(type);
+  auto* const function = kReads ? record->read : record->write;
+  return ErrorCode::in(function(user, handle.value(), count, file, position, record->state));
+}
+
+template <class Types>
+int file_extent(MPI_Datatype type, MPI_Aint* extent, void* state) {
+  const auto* const record = static_cast<const typename DatarepCallbacks<Types>::Record*>(state);
+  const Lent<Kind::kDatatype> handle(type);
+  return ErrorCode::in(record->extent(handle.value(), extent, record->state));
+}
+
+}  // namespace
+
+template <class Types>
+auto DatarepCallbacks<Types>::function0() const noexcept -> OurConversion* {
+  return record_->read == nullptr ? nullptr : &convert<Types, true>;
+}
+template <class Types>
+auto DatarepCallbacks<Types>::function1() const noexcept -> OurConversion* {
+  return record_->write == nullptr ? nullptr : &convert<Types, false>;
+}
+template <class Types>
+MPI_Datarep_extent_function* DatarepCallbacks<Types>::function2() const noexcept {
+  return record_->extent == nullptr ? nullptr : &file_extent<Types>;
+}
+template <class Types>
+void DatarepCallbacks<Types>::finish(int code) noexcept {
+  if (code != MPI_SUCCESS) delete record_;
+}
+
+template class DatarepCallbacks<DatarepTypes>;
+template class DatarepCallbacks<DatarepTypesC>;
+
 }  // namespace hr::mpich

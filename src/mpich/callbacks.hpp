@@ -136,6 +136,53 @@ using CommAttributes = Attributes<CommAttributeTypes>;
 using TypeAttributes = Attributes<TypeAttributeTypes>;
 using WinAttributes = Attributes<WinAttributeTypes>;
 
+// A data representation's, for MPICH's conversion function of either form. Kept for ever, as the representation is.
+struct DatarepTypes {
+  using Conversion = DatarepConversionFunction;
+  using OurConversion = MPI_Datarep_conversion_function;
+  using Number = int;
+};
+struct DatarepTypesC {
+  using Conversion = DatarepConversionFunctionC;
+  using OurConversion = MPI_Datarep_conversion_function_c;
+  using Number = MPI_Count;
+};
+
+template <class Types>
+class DatarepCallbacks {
+ public:
+  using Conversion = typename Types::Conversion;
+  using OurConversion = typename Types::OurConversion;
+  struct Record {
+    Conversion* read;
+    Conversion* write;
+    DatarepExtentFunction* extent;
+    void* state;
+  };
+
+  DatarepCallbacks(Conversion* read, Conversion* write, DatarepExtentFunction* extent, void* state)
+      : record_(new Record{read, write, extent, state}) {}
+  OurConversion* function0() const noexcept;
+  OurConversion* function1() const noexcept;
+  MPI_Datarep_extent_function* function2() const noexcept;
+  void* state() const noexcept { return record_; }
+  void finish(int code) noexcept;
+
+ private:
+  Record* record_;
+};
+
+// Of which it is follows from the functions.
+template <class Types>
+class Datareps : public DatarepCallbacks<Types> {
+ public:
+  using DatarepCallbacks<Types>::DatarepCallbacks;
+};
+Datareps(DatarepConversionFunction*, DatarepConversionFunction*, DatarepExtentFunction*, void*)
+    -> Datareps<DatarepTypes>;
+Datareps(DatarepConversionFunctionC*, DatarepConversionFunctionC*, DatarepExtentFunction*, void*)
+    -> Datareps<DatarepTypesC>;
+
 // A generalized request's. The record lives until the program's free function has been called.
 class GeneralizedRequest {
  public:

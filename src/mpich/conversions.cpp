@@ -1,9 +1,16 @@
 #include "mpich/conversions.hpp"
 
+#include "mpi-ext.h"
+
 namespace hr::mpich {
 namespace {
 
 constexpr int kClassMask = 0xffff;
+
+// Classes of mpi-ext.h, which has MPICH's numbers.
+constexpr bool is_extension(int error_class) noexcept {
+  return error_class >= MPIX_ERR_PROC_FAILED && error_class <= MPIX_ERR_REVOKED;
+}
 
 }  // namespace
 
@@ -12,6 +19,7 @@ int ErrorCode::other_out(int code) noexcept {
   const int error_class = code & kClassMask;
   if (error_class == MPI_ERR_LASTCODE) return value::kErrLastcode;
   if (error_class > MPI_ERR_LASTCODE) return code | kAdded;
+  if (is_extension(error_class)) return code;
   return (code & ~kClassMask) | ErrorClass::out(error_class);
 }
 
@@ -19,6 +27,7 @@ int ErrorCode::other_in(int code) noexcept {
   if (code < 0) return ~code;
   if (code == value::kErrLastcode) return MPI_ERR_LASTCODE;
   if ((code & kAdded) != 0) return code & ~kAdded;
+  if (is_extension(code & kClassMask)) return code;
   const int error_class = ErrorClass::in(code & kClassMask);
   return error_class == kNoValue ? ~code : (code & ~kClassMask) | error_class;
 }

@@ -22,21 +22,49 @@ constexpr double kHolds = 100e-3;
 constexpr double kOften = 50e-3;
 constexpr long kShortSleepNanoseconds = 20'000;
 
-thread_local long switches = -1;  // of this thread, when last looked at; -1: not yet
+// This thread, when last looked at.
+struct Look {
+  long given_way = -1;  // -1: not yet
+  long slept = 0;
+  double wall = 0;
+  double core = 0;
+};
+thread_local Look last;
 
-// How often this thread has given way since it last asked.
-long given_way() noexcept {
-  rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);
-  const long before = switches;
-  switches = usage.ru_nivcsw;
-  return before >= 0 ? switches - before : 0;
+double core_seconds() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// So many interruptions came of themselves since the last look. Where there is a lock its owners yield, which counts
-// alike.
-bool interrupted_often(long times, double now) noexcept {
-  if (times == 0 || LibraryLock::enabled()) return false;
+// What has happened since the last look.
+struct Since {
+  long given_way = 0;
+  bool slept = false;
+};
+Since look() noexcept {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  Since since;
+  if (last.given_way >= 0) since.given_way = usage.ru_nivcsw - last.given_way;
+  since.slept = usage.ru_nvcsw != last.slept;
+  last.given_way = usage.ru_nivcsw;
+  last.slept = usage.ru_nvcsw;
+  return since;
+}
+
+// How long this thread has been away from its core since count_from().
+double seconds_away(double now) noexcept { return now - last.wall - (core_seconds() - last.core); }
+void count_from(double now) noexcept {
+  last.wall = now;
+  last.core = core_seconds();
+}
+
+// Who was interrupted by a waiter that was woken has the core back at once. Where there is a lock its owners yield,
+// which counts alike.
+bool interrupted_often(const Since& since, double now) noexcept {
+  if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return false;
+  if (seconds_away(now) < static_cast<double>(since.given_way) * kLongYieldSeconds) return false;
   const bool often = now - progress.found.last_interruption < kOften;
   progress.found.last_interruption = now;
   return often;
@@ -44,7 +72,7 @@ bool interrupted_often(long times, double now) noexcept {
 
 bool yields_to_somebody() noexcept {
   ::sched_yield();
-  return given_way() != 0;
+  return look().given_way != 0;
 }
 
 void find(Kind found, double now) noexcept {
@@ -63,10 +91,9 @@ Kind known() noexcept {
 
 void yield_core() noexcept {
   const bool unknown = known() == Kind::kNone;
-  const long interruptions = given_way();
   const int depth = LibraryLock::suspend();
   const double before = now_seconds();
-  bool load = interrupted_often(interruptions, before);
+  bool load = interrupted_often(look(), before);
   bool waiters = yields_to_somebody();
   if (waiters) {
     load |= now_seconds() - before > kLongYieldSeconds;
@@ -74,6 +101,7 @@ void yield_core() noexcept {
     if (!load && unknown) waiters = yields_to_somebody();
   }
   const double after = now_seconds();
+  count_from(after);
   LibraryLock::resume(depth);
   add(Statistic::waits_yielded);
   if (load) {

@@ -4,19 +4,18 @@
 
 #include <algorithm>
 
+#include "base/events.hpp"
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/loss_watch.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {
-
-// Where what arrives by another transport than the one that sleeps does not end the sleep.
-constexpr double kSleepUnheard = 200e-6;
 
 std::unique_ptr<Engine> the_engine;
 
@@ -42,7 +41,12 @@ Peer& make_peer(int proc) {
 Status connect(int proc, Peer** out) {
   if (peer_of(proc).lost) return lost_error(proc);
   transport::Paths paths;
-  HR_TRY(transport::connect(proc, &paths));
+  if (const Status status = transport::connect(proc, &paths); !status.ok()) {
+    // Where processes may die, it has: the launcher's word is only slower.
+    if (the_engine->loss_watch == nullptr) return status;
+    lose(proc, status);
+    return lost_error(proc);
+  }
   Peer& peer = make_peer(proc);
   peer.transport = paths.messages;
   peer.memory = paths.memory;
@@ -69,6 +73,14 @@ void mark_busy(Peer& peer) {
   progress_thread::wake();
 }
 
+void take_transports() {
+  Engine& state = *the_engine;
+  const auto active = transport::active();
+  state.transports.assign(active.begin(), active.end());
+  if (state.loss_watch != nullptr) state.transports.push_back(state.loss_watch.get());
+  state.sleeper.open(state.transports);
+}
+
 Status init() {
   const boot::Identity& identity = boot::identity();
   the_engine = std::make_unique<Engine>();
@@ -79,23 +91,36 @@ Status init() {
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
   add_handlers(the_engine->upcalls.handlers);
+  events::detail::changed = watch_messages;
+  watch_messages();
   the_engine->upcalls.lost = lose;
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
-  the_engine->transports = transport::active();
-  for (transport::Transport* each : the_engine->transports) {
-    if (!each->can_sleep()) continue;
-    if (the_engine->sleeper == nullptr) {
-      the_engine->sleeper = each;
-    } else {
-      the_engine->sleep_limit = kSleepUnheard;
-    }
-  }
+  HR_TRY(make_loss_watch(&the_engine->loss_watch));
+  take_transports();
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
   return kOk;
 }
+
+namespace {
+
+// Where a job goes on without processes that die, those that are left may still ask whether what they have sent was
+// met (loss.hpp): nobody leaves before all are here.
+Status meet_survivors() {
+  if (the_engine->loss_watch == nullptr) return kOk;
+  HR_TRY(boot::begin_fence());
+  Status status = kOk;
+  bool everybody = false;
+  const Status waited = wait_until([&] {
+    status = boot::fence_done(&everybody);
+    return everybody || !status.ok();
+  });
+  return status.ok() ? waited : status;
+}
+
+}  // namespace
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
@@ -105,10 +130,12 @@ Status finalize() {
   const Status sent = wait_until(
       [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
+  if (const Status met = meet_survivors(); first.ok()) first = met;
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }
   freed_exports::finalize();
+  the_engine->sleeper.close();
   const Status closed = transport::finalize();
   if (first.ok()) first = closed;
   release(the_engine->done);

@@ -13,6 +13,7 @@
 #include "p2p/matching.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/sleeper.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
 
@@ -24,6 +25,8 @@ struct ControlMessage {
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
+  std::unique_ptr<std::byte[]> longer;  // of notices: in place of `payload`
+  [[nodiscard]] const std::byte* data() const noexcept { return longer != nullptr ? longer.get() : payload; }
 };
 static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Piece) <= ControlMessage::kMaxBytes);
 
@@ -58,19 +61,20 @@ struct Engine {
   int rank = 0;
   FreeBlocks free_blocks;
   transport::Upcalls upcalls;
-  Peer unconnected;                                   // stands for every process that has had no message
-  std::vector<Peer*> peers;                           // by process; none null
-  std::vector<Peer*> busy;                            // those that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;     // by context
-  std::span<transport::Transport* const> transports;  // those that progress
-  transport::Transport* sleeper = nullptr;            // the first transport that can sleep, if any
-  double sleep_limit = 1;                             // seconds; short where another one cannot end its sleep
+  Peer unconnected;                                  // stands for every process that has had no message
+  std::vector<Peer*> peers;                          // by process; none null
+  std::vector<Peer*> busy;                           // those that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;    // by context
+  std::vector<transport::Transport*> transports;     // those that progress
+  std::unique_ptr<transport::Transport> loss_watch;  // the last of them, if it is there (loss_watch.hpp)
+  Sleeper sleeper;
   Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
   // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
   Request blocking_receive;
   bool blocking_receive_taken = false;
   ContextMembers context_members;
-  unsigned endings = 0;  // processes that were lost and contexts that were ended (loss.hpp)
+  unsigned endings = 0;     // processes that were lost and contexts that were ended (loss.hpp)
+  std::vector<int> losses;  // processes, in the order of their loss
   FileStates<Engine> file_states;
   int processes_on_node = 1;    // that share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
@@ -114,18 +118,28 @@ inline Status connected_peer(int proc, Peer** out) {
   return peer.connected ? kOk : connect(proc, out);
 }
 
+// Takes over which transports there are.
+void take_transports();
+
 // What arriving messages of this layer's kinds do (receive.cpp).
 void add_handlers(transport::Handlers& handlers);
+// While tools want to hear of messages, short ones have another handler. To be called when that changes.
+void watch_messages();
+struct Arrival;
+std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
 
 // --- steps ---
+// A receive that is to be interrupted for this reason (loss.hpp).
+[[nodiscard]] bool may_be_interrupted(const Request& receive, Status why) noexcept;
+void interrupt(Request& receive, Status why);
 // Gives the request to the transport or queues it (send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts it, or completes it from an unexpected message (receive.cpp).
 void start_receive(Request& receive);
 // A matched unexpected message meets its receive; the record is destroyed.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer, with a payload of at most ControlMessage::kMaxBytes, now or as soon as there is room; to a lost
-// process not at all. Where it cannot be sent the process is lost.
+// Sends an answer, now or as soon as there is room, to a lost process not at all; the payload is short, at most
+// Caps::max_payload. Where it cannot be sent the process is lost.
 void send_control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
 // Moves what is queued for this peer, or ends it where the process is lost; true when something moved (send.cpp).
 bool flush(Peer& peer);

@@ -9,6 +9,7 @@
 #include "boot/boot.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/rendezvous.hpp"
+#include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -32,6 +33,8 @@ void fail_request(Request& request, Status error) {
   finish_send(request, completion);
 }
 
+Status failed_now(Status why) { return why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why; }
+
 void end_receives() {
   std::vector<Request*> posted;
   for (const auto& each : engine()->matchers) {
@@ -40,11 +43,70 @@ void end_receives() {
   for (Request* receive : posted) {
     const Status why = hopeless({receive->context_, receive->source_, receive->tag_});
     if (why.ok()) continue;
+    if (may_be_interrupted(*receive, why)) {
+      interrupt(*receive, why);
+      continue;
+    }
     matcher(receive->context_).withdraw(*receive);
     Completion completion;
-    completion.error = why;
+    completion.error = failed_now(why);
     complete(*receive, completion);
   }
+}
+
+// Its receiver is asked whether it has met it; once.
+void call_back(Request& send, Status why) {
+  if (!send.completion_.error.ok()) return;
+  send.completion_.error = why;
+  send.detail_ = take_detail();
+  if (transport_data::cancel(send)) return;
+  send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send)));
+}
+
+// Sends to processes that are there, which these may not wait for any more.
+void end_sends() {
+  std::vector<Request*> sends;
+  Arena<Request>::instance().for_each([&](Request& each) {
+    const bool open = each.phase_ == Request::Phase::kQueued || each.phase_ == Request::Phase::kWaiting;
+    if (!each.is_receive_ && open && each.proc_ >= 0 && !each.complete() && !is_lost(each.proc_))
+      sends.push_back(&each);
+  });
+  for (Request* send : sends) {
+    const Status why = barred(send->context_);
+    if (why.ok()) continue;
+    if (send->phase_ == Request::Phase::kWaiting) {
+      call_back(*send, why);
+      continue;
+    }
+    send->link_.unlink();
+    fail_request(*send, why);
+  }
+}
+
+// This process itself does not count, as it waits.
+Status hopeless_from_anybody(std::uint32_t context) {
+  const auto ask = engine()->context_members.acknowledged;
+  const auto& all = engine()->losses;
+  const auto acknowledged = ask == nullptr ? all.end() : all.begin() + ask(context);
+  int lost = -1;
+  int news = -1;
+  bool anyone = false;
+  for (int index = 0;; ++index) {
+    const int proc = sender(context, index);
+    if (proc < 0) break;
+    if (proc == engine()->rank) continue;
+    if (!is_lost(proc)) {
+      anyone = true;
+      continue;
+    }
+    lost = proc;
+    if (std::find(acknowledged, all.end(), proc) != all.end()) news = proc;
+  }
+  if (!anyone) return lost >= 0 ? lost_error(lost) : kOk;
+  if (news < 0) return kOk;
+  return fail(Errc::kProcFailedPending,
+              "rank %d, from which a message may have been expected, cannot be reached any more: %s", news,
+              peer_of(news).why_lost.c_str());
 }
 
 bool held(const Request& request) {
@@ -62,14 +124,42 @@ bool depends_on(const Request& request, int proc) {
 
 }  // namespace
 
+bool may_be_interrupted(const Request& receive, Status why) noexcept {
+  // A blocking one has no reference of the engine's.
+  return why == Errc::kProcFailedPending && receive.engine_reference_;
+}
+
+void interrupt(Request& receive, Status why) {
+  receive.completion_.error = why;
+  receive.detail_ = take_detail();
+  receive.complete_.store(true, std::memory_order_release);
+}
+
 void set_context_members(const ContextMembers& members) {
   if (Engine* state = engine()) state->context_members = members;  // none in tests of comm/ alone
+}
+
+std::span<const int> losses() noexcept {
+  return engine() == nullptr ? std::span<const int>() : std::span<const int>(engine()->losses);
+}
+
+void resume_interrupted(std::uint32_t context) {
+  std::vector<Request*> interrupted;
+  matcher(context).for_each_posted([&](Request& receive) {
+    if (is_interrupted(receive)) interrupted.push_back(&receive);
+  });
+  for (Request* receive : interrupted) {
+    receive->begin();
+    receive->completion_ = {};
+    receive->detail_.clear();
+  }
+  end_receives();
 }
 
 bool is_lost(int proc) noexcept { return peer_of(proc).lost; }
 
 Status lost_error(int proc) {
-  return fail(Errc::kProcAborted, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_lost.c_str());
+  return fail(Errc::kProcFailed, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_lost.c_str());
 }
 
 void lose(int proc, Status why) {
@@ -77,6 +167,7 @@ void lose(int proc, Status why) {
   Peer& peer = make_peer(proc);
   if (peer.lost) return;
   peer.lost = true;
+  engine()->losses.push_back(proc);
   boot::processes().mark_lost(proc);
   peer.connected = false;
   peer.plain_below = 0;
@@ -103,6 +194,7 @@ void end_lost(Peer& peer) {
   Request& lone = engine()->blocking_receive;
   if (engine()->blocking_receive_taken && depends_on(lone, proc)) ended.push_back(&lone);
   for (Request* request : ended) fail_request(*request, lost_error(proc));
+  end_sends();
   end_receives();
 }
 
@@ -110,40 +202,29 @@ void end_context(std::uint32_t context, Status why) {
   std::string text = take_detail();
   matcher(context).end(why, text);
   note_ending();
-  for (Peer* peer : engine()->peers) {
-    std::vector<Request*> sends;
-    for (Request* each = peer->queued.front(); each != nullptr; each = peer->queued.next(*each)) {
-      if (each->context_ == context) sends.push_back(each);
-    }
-    for (Request* send : sends) {
-      peer->queued.remove(*send);
-      set_detail(text);
-      fail_request(*send, why);
-    }
-  }
+  end_sends();
   end_receives();
   wake_waiting();
 }
 
+Status barred(std::uint32_t context) {
+  if (engine()->endings == 0) return kOk;
+  HR_TRY(matcher(context).ended());
+  const auto ask = engine()->context_members.missing;
+  const int missing = ask == nullptr ? -1 : ask(context);
+  return missing >= 0 ? lost_error(missing) : kOk;
+}
+
 Status hopeless(const Envelope& wanted) {
   if (engine()->endings == 0) return kOk;
-  HR_TRY(matcher(wanted.context).ended());
-  if (wanted.source != abi::kAnySource) {
-    const auto ask = engine()->context_members.process_of;
-    const int proc = ask == nullptr ? wanted.source : ask(wanted.context, wanted.source);
-    return proc >= 0 && is_lost(proc) ? lost_error(proc) : kOk;
-  }
-  // Anybody: this process itself does not count, as it waits.
-  int lost = -1;
-  for (int index = 0;; ++index) {
-    const int proc = sender(wanted.context, index);
-    if (proc < 0) break;
-    if (proc == engine()->rank) continue;
-    if (!is_lost(proc)) return kOk;
-    lost = proc;
-  }
-  return lost >= 0 ? lost_error(lost) : kOk;
+  HR_TRY(barred(wanted.context));
+  if (wanted.source == abi::kAnySource) return hopeless_from_anybody(wanted.context);
+  const auto ask = engine()->context_members.process_of;
+  const int proc = ask == nullptr ? wanted.source : ask(wanted.context, wanted.source);
+  return proc >= 0 && is_lost(proc) ? lost_error(proc) : kOk;
 }
+
+Status hopeless_now(const Envelope& wanted) { return failed_now(hopeless(wanted)); }
 
 Status hopeless(std::uint32_t context) {
   if (engine()->endings == 0) return kOk;

@@ -6,7 +6,7 @@
 // Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion.
 // Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport, MPI_ERR_PROC_ABORTED where the other process is lost (loss.hpp). Threads: library lock.
+// transport, MPIX_ERR_PROC_FAILED where the other process is lost (loss.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -30,6 +30,12 @@ struct ContextMembers {
   int (*process_of)(std::uint32_t context, int source) = nullptr;
   // The processes that send on it, by any index from 0; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
+  // A lost process without which nothing on this context can be completed, whomever it is received from: of a
+  // collective operation any of its members. -1: there is none. Null: nothing is.
+  int (*missing)(std::uint32_t context) = nullptr;
+  // How many of losses() (loss.hpp), from the first on, the program has acknowledged for this context: receives from
+  // any source go on without these. Null: all.
+  int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);
 

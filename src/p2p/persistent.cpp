@@ -1,6 +1,7 @@
 // Persistent point-to-point requests (MPI 5.0 section 3.9): the arguments are kept, every start runs them again on
 // the same Request.
 #include "p2p/engine.hpp"
+#include "p2p/loss.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -18,6 +19,8 @@ class PersistentState final : public RequestState {
   Status start(Request& request) override {
     Peer* peer = nullptr;
     if (!is_receive_) HR_TRY(connected_peer(proc_, &peer));
+    if (any_endings()) [[unlikely]]
+      HR_TRY(barred(envelope_.context));
     request.begin();
     request.active_ = true;
     request.completion_ = {};

@@ -36,14 +36,14 @@ Status extract(Unexpected& found, Message** message, Completion* completion) {
 Status iprobe(const Envelope& wanted, bool* found, Completion* completion) {
   const Unexpected* message = look_with_progress(wanted);
   *found = message != nullptr;
-  if (!*found) return hopeless(wanted);
+  if (!*found) return hopeless_now(wanted);
   describe(*message, completion);
   return kOk;
 }
 
 Status probe(const Envelope& wanted, Completion* completion) {
   const Unexpected* message = nullptr;
-  HR_TRY(wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return hopeless(wanted); }));
+  HR_TRY(wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return hopeless_now(wanted); }));
   describe(*message, completion);
   return kOk;
 }
@@ -51,12 +51,12 @@ Status probe(const Envelope& wanted, Completion* completion) {
 Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion) {
   Unexpected* here = look_with_progress(wanted);
   *found = here != nullptr;
-  return *found ? extract(*here, message, completion) : hopeless(wanted);
+  return *found ? extract(*here, message, completion) : hopeless_now(wanted);
 }
 
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion) {
   Unexpected* here = nullptr;
-  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return hopeless(wanted); }));
+  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return hopeless_now(wanted); }));
   return extract(*here, message, completion);
 }
 

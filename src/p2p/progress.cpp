@@ -79,17 +79,17 @@ bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoa
 // Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
 bool may_sleep() noexcept {
   const Engine* state = engine();
-  return state != nullptr && state->sleeper != nullptr && state->busy.empty() && progress.polled_waits == 0;
+  return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
 }
 
 void sleep_for(double seconds) {
-  transport::Transport* sleeper = engine()->sleeper;
-  const auto armed = sleeper->arm();
+  Sleeper& sleeper = engine()->sleeper;
+  const auto armed = sleeper.arm();
   if (!armed) return LibraryLock::yield();
   add(Statistic::waits_slept);
   ++progress.sleeping_waits;
   const int depth = LibraryLock::suspend();
-  sleeper->sleep(*armed, std::min(seconds, engine()->sleep_limit));
+  sleeper.sleep(*armed, seconds);
   LibraryLock::resume(depth);
   --progress.sleeping_waits;
 }
@@ -160,7 +160,7 @@ bool needs_polling() noexcept {
 }
 
 void wake_waiting() noexcept {
-  if (progress.sleeping_waits != 0) engine()->sleeper->wake();
+  if (progress.sleeping_waits != 0) engine()->sleeper.wake();
 }
 
 bool node_oversubscribed() noexcept {

@@ -73,14 +73,14 @@ bool poll_on() {
 // Called with the lock, returns without: once it has been asleep, or at once where something has come. True when it was
 // wake() that ended it.
 bool sleep() {
-  transport::Transport* sleeper = engine()->sleeper;
-  const double seconds = std::min(needs_polling() ? kSleepPolling : kSleepSeconds, engine()->sleep_limit);
-  const auto armed = sleeper->arm();
+  Sleeper& sleeper = engine()->sleeper;
+  const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
+  const auto armed = sleeper.arm();
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);
   LibraryLock::release();
   // Asked to stop before it was armed, it was not rung for that.
-  if (armed) sleeper->sleep(*armed, stopped() ? 0 : seconds);
+  if (armed) sleeper.sleep(*armed, stopped() ? 0 : seconds);
   state.asleep.store(false, std::memory_order_relaxed);
   return state.woken.load(std::memory_order_relaxed);
 }
@@ -142,7 +142,7 @@ bool may_watch() {
 }  // namespace
 
 Status start() {
-  if (state.running || engine()->sleeper == nullptr) return kOk;
+  if (state.running || !engine()->sleeper.can_sleep()) return kOk;
   // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
@@ -196,7 +196,7 @@ void wake() noexcept {
   if (!state.asleep.load(std::memory_order_relaxed)) [[likely]]
     return;
   state.woken.store(true, std::memory_order_relaxed);
-  engine()->sleeper->wake();
+  engine()->sleeper.wake();
 }
 
 void stop() noexcept {
@@ -204,7 +204,7 @@ void stop() noexcept {
   state.running = false;
   state.watching.store(false, std::memory_order_relaxed);
   state.stopping.store(true, std::memory_order_release);
-  if (engine() != nullptr) engine()->sleeper->wake();
+  if (engine() != nullptr) engine()->sleeper.wake();
   // It may be waiting for the lock, to tell the end of a copy.
   const int depth = LibraryLock::suspend();
   ::pthread_join(state.thread, nullptr);

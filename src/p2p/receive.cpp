@@ -2,10 +2,12 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "base/events.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/partitioned_operation.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
 #include "p2p/transport_data.hpp"
@@ -59,13 +61,39 @@ inline void arrive_eager(int from, const Envelope& envelope, const std::byte* da
     finish_eager(*receive, envelope, data, bytes);
 }
 
+using events::Event;
+
+void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
+  events::emit(Event::message_unexpected,
+               {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
+}
+void tell_matched(const Envelope& envelope, std::size_t bytes, bool came_before) {
+  events::emit(Event::message_matched, {envelope.source, envelope.tag, envelope.context,
+                                        static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
+}
+
+// The same for tools, which then are told (watch_messages()).
+void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  Request* receive = matcher(envelope.context).match_posted(envelope);
+  if (receive == nullptr) {
+    tell_unexpected(envelope, bytes);
+    return keep_eager(from, envelope, data, bytes, nullptr);
+  }
+  tell_matched(envelope, bytes, false);
+  if (!finish_plain(*receive, envelope, data, bytes)) finish_eager(*receive, envelope, data, bytes);
+}
+
 void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   wire::EagerSyncHead head;
   std::memcpy(&head, payload, sizeof head);
   const std::byte* data = payload + sizeof head;
   bytes -= sizeof head;
   Request* receive = matcher(envelope.context).match_posted(envelope);
-  if (receive == nullptr) return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
+  if (receive == nullptr) {
+    tell_unexpected(envelope, bytes);
+    return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
+  }
+  tell_matched(envelope, bytes, false);
   finish_eager(*receive, envelope, data, bytes);
   send_control(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
 }
@@ -74,9 +102,11 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
                 std::size_t payload_bytes) {
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) {
+    tell_matched(envelope, bytes, false);
     begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
     return;
   }
+  tell_unexpected(envelope, bytes);
   Unexpected* message = Unexpected::create(payload_bytes);
   message->envelope = envelope;
   message->from_proc = from;
@@ -106,7 +136,10 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 
 void arrive_cancelled(Request& send) {
   Completion completion;
-  completion.cancelled = true;
+  // It was called back (loss.hpp), or the program has cancelled it.
+  completion.error = send.completion_.error;
+  completion.cancelled = completion.error.ok();
+  if (!completion.error.ok()) set_detail(send.detail_);
   transport_data::detach(send);
   finish_send(send, completion);
 }
@@ -130,6 +163,9 @@ namespace {
 
 void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager(from, wire::envelope_of(header), payload, bytes);
+}
+void deliver_eager_watched(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_watched(from, wire::envelope_of(header), payload, bytes);
 }
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
@@ -174,10 +210,19 @@ void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
 void add_handlers(transport::Handlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
+  add(handlers, partitioned_arrivals());
+  add(handlers, notice_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
+void watch_messages() {
+  if (engine() == nullptr) return;
+  engine()->upcalls.handlers[static_cast<std::size_t>(Kind::kEager)] =
+      events::wanted() ? deliver_eager_watched : deliver_eager;
+}
+
 void consume(Unexpected* message, Request& receive) {
+  tell_matched(message->envelope, message->bytes, true);
   if (message->rendezvous) {
     begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
                                               message->payload_bytes));
@@ -204,8 +249,14 @@ bool end_at_once(Matcher& queues, Request& receive) {
   }
   const Status why = hopeless(wanted);
   if (why.ok()) return false;
+  if (may_be_interrupted(receive, why)) {
+    receive.phase_ = Request::Phase::kPosted;
+    queues.post(receive);
+    interrupt(receive, why);
+    return true;
+  }
   Completion completion;
-  completion.error = why;
+  completion.error = why == Errc::kProcFailedPending ? Status(Errc::kProcFailed) : why;
   complete(receive, completion);
   return true;
 }

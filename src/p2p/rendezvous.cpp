@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/events.hpp"
 #include "base/log.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/choice.hpp"
@@ -56,6 +57,8 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   Announcement announced = announcement;
   announced.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, announced.place);
   receive.recyclable_ = false;
+  if (any_endings()) [[unlikely]]
+    receive.begin();  // it may have been interrupted (loss.hpp)
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;
@@ -64,6 +67,8 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   receive.completion_ = received(announced.envelope, announced.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 
+  events::emit(events::Event::rendezvous_begun,
+               {announced.from_proc, announced.envelope.tag, static_cast<std::int64_t>(announced.bytes)});
   Peer* peer = nullptr;
   if (const Status status = connected_peer(announced.from_proc, &peer); !status.ok()) {
     return finish_rendezvous(receive, status);
@@ -129,6 +134,8 @@ void account(Request& receive, std::size_t bytes, Status status) {
 void finish_rendezvous(Request& receive, Status status) {
   end_timing(receive);
   receive.transfer_.reset();
+  events::emit(events::Event::rendezvous_ended,
+               {receive.proc_, receive.completion_.tag, static_cast<std::int64_t>(receive.total_), status.code()});
   Completion completion = receive.completion_;
   if (!status.ok()) {
     completion.error = status;

@@ -42,7 +42,8 @@ Status cancel(Request& request) {
   using Phase = Request::Phase;
   if (!request.active()) return kOk;
   if (request.state_ != nullptr && !request.persistent()) return request.state_->cancel(request);
-  if (request.complete()) return kOk;
+  // Also one that is interrupted (loss.hpp), and looks complete.
+  if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);
     complete_as_cancelled(request);

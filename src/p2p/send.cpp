@@ -144,7 +144,7 @@ bool flush(Peer& peer) {
   bool moved = false;
   while (!peer.lost && !peer.control_messages.empty()) {
     const ControlMessage& answer = peer.control_messages.front();
-    const Status status = peer.transport->send(peer.proc, answer.header, answer.payload, answer.bytes);
+    const Status status = peer.transport->send(peer.proc, answer.header, answer.data(), answer.bytes);
     if (status.is_again()) return moved;
     if (!status.ok()) lose(peer.proc, status);
     if (status.ok()) peer.control_messages.pop_front();
@@ -182,7 +182,8 @@ void send_control(int proc, const transport::Header& header, const void* payload
   ControlMessage& answer = peer->control_messages.emplace_back();
   answer.header = header;
   answer.bytes = bytes;
-  if (bytes != 0) std::memcpy(answer.payload, payload, bytes);
+  if (bytes > ControlMessage::kMaxBytes) answer.longer = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  if (bytes != 0) std::memcpy(answer.longer != nullptr ? answer.longer.get() : answer.payload, payload, bytes);
   mark_busy(*peer);
 }
 
@@ -224,6 +225,8 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   }
   Peer* peer = nullptr;
   HR_TRY(connected_peer(to_proc, &peer));
+  if (any_endings()) [[unlikely]]
+    HR_TRY(barred(envelope.context));
   Request* request = make_request(data, false, envelope, to_proc);
   if (request == nullptr)
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());

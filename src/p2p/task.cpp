@@ -141,6 +141,7 @@ void TaskState::finish() {
   Completion completion;
   completion.error = task_.result();
   task_ = Task();
+  if (resources_ != nullptr) resources_->describe(&completion);
   request_.finish(completion);
 }
 

@@ -225,6 +225,8 @@ class TaskResources {
   virtual ~TaskResources() = default;
   // For error texts: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
+  // What else than the error a completion says.
+  virtual void describe(Completion* /*completion*/) const noexcept {}
 };
 
 // What a persistent request keeps: also how to start the operation again.

@@ -6,10 +6,9 @@
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
-//           receiver's cookie (64)                 Shared
-//           id of an allocation                    Revoke
-//           offset in the packed form              Data, Piece, NetworkPiece
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled,
+//           PartitionsMet (an id) receiver's cookie (64)                 Shared id of an allocation Revoke offset in
+//           the packed form              Data, Piece, NetworkPiece
 //
 // A cookie is the address of the Request in the process that made it up; it comes back unchanged.
 #pragma once
@@ -26,24 +25,27 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,           // "ready to send": payload: Rts, then what its flags say
-  kCts,           // "clear to send": payload: Cts
-  kData,          // payload: a piece of the packed form
-  kDone,          // the receiver has fetched the data itself
-  kShare,         // the receiver fetches the data and the sender may write some of it: payload: Share
-  kShared,        // the sender has written what it claimed, or with way 1 could not
-  kAsk,           // device data was announced before it was final: the receiver waits for kReady
-  kReady,         // it is final now
-  kRevoke,        // an allocation that this process may have mapped is gone
-  kPiece,         // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
-  kChunk,         // the receiver has taken it out: the chunk is free again
-  kStored,        // the sender has stored the data in the receiver's buffer
-  kRefuse,        // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,        // the sender takes an announced or synchronous message back, if no receive has met it
-  kCancelled,     // none had; the message is gone. Otherwise there is no answer, and the message goes on
-  kNetworkPiece,  // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
-  kNotCancelled,  // one had: the answer to a kCancel with way 1
-  kWindow,        // of rma/: layer_message.hpp
+  kRts,            // "ready to send": payload: Rts, then what its flags say
+  kCts,            // "clear to send": payload: Cts
+  kData,           // payload: a piece of the packed form
+  kDone,           // the receiver has fetched the data itself
+  kShare,          // the receiver fetches the data and the sender may write some of it: payload: Share
+  kShared,         // the sender has written what it claimed, or with way 1 could not
+  kAsk,            // device data was announced before it was final: the receiver waits for kReady
+  kReady,          // it is final now
+  kRevoke,         // an allocation that this process may have mapped is gone
+  kPiece,          // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kChunk,          // the receiver has taken it out: the chunk is free again
+  kStored,         // the sender has stored the data in the receiver's buffer
+  kRefuse,         // this process cannot map device memory in chunks (VMM) of the one that gets this
+  kCancel,         // the sender takes an announced or synchronous message back, if no receive has met it
+  kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
+  kNotCancelled,   // one had: the answer to a kCancel with way 1
+  kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
+  kPartitionsMet,  // the receive that has met it answers
+  kNotice,         // of a layer above; way: which kind
+  kWindow,         // of rma/: layer_message.hpp
 };
 
 struct EagerSyncHead {
@@ -111,6 +113,9 @@ inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cook
   return {{static_cast<std::uint64_t>(Kind::kCancel) | std::uint64_t{answer} << 8 |
                static_cast<std::uint64_t>(context) << 32,
            0, sender_cookie}};
+}
+inline transport::Header notice(std::uint8_t kind, std::uint64_t subject) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kNotice) | static_cast<std::uint64_t>(kind) << 8, subject, 0}};
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};

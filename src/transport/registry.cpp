@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ namespace {
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
+  std::vector<const Record*> records;                // those that the knob allows
+  const Upcalls* upcalls = nullptr;
+  std::vector<std::unique_ptr<Transport>> parted;    // in which a thread may still be asleep
 };
 std::unique_ptr<State> state;
 
@@ -90,6 +94,23 @@ bool reaches_everybody(int size) noexcept {
   return true;
 }
 
+void add(std::unique_ptr<Transport> made) {
+  state->active.push_back(made.get());
+  state->owned.push_back(std::move(made));
+}
+
+// What remains of a meeting for those on this host.
+Meeting on_this_host(const Job& job, const Meeting& meeting) {
+  Meeting here;
+  here.name = meeting.name;
+  here.first = meeting.first;
+  std::ranges::copy_if(meeting.ours, std::back_inserter(here.ours),
+                       [&](int proc) { return job.processes.on_this_host(proc); });
+  std::ranges::copy_if(meeting.theirs, std::back_inserter(here.theirs),
+                       [&](int proc) { return job.processes.on_this_host(proc); });
+  return here;
+}
+
 }  // namespace
 
 Status init(const Job& job, Upcalls& upcalls) {
@@ -97,15 +118,13 @@ Status init(const Job& job, Upcalls& upcalls) {
     if (handler == nullptr) handler = refuse;
   }
   state = std::make_unique<State>();
-  std::vector<const Record*> records;
-  HR_TRY(allowed(&records));
-  for (const Record* record : records) {
+  state->upcalls = &upcalls;
+  HR_TRY(allowed(&state->records));
+  for (const Record* record : state->records) {
     if (record->fills_gaps && reaches_everybody(job.size)) continue;
     std::unique_ptr<Transport> made;
     HR_TRY(record->create(job, upcalls, &made));
-    if (made == nullptr) continue;
-    state->active.push_back(made.get());
-    state->owned.push_back(std::move(made));
+    if (made != nullptr) add(std::move(made));
   }
   if (job.size > 1) HR_TRY(boot::fence());
   for (Transport* transport : state->active) HR_TRY(transport->open());
@@ -152,6 +171,64 @@ bool shares_memory(int proc) noexcept {
   if (transport == nullptr) return false;
   const Caps caps = transport->caps(proc);
   return caps.same_node || caps.same_address_space;
+}
+
+Status describe(const Job& job, bool make, std::string* address) {
+  for (Transport* each : state->active) {
+    if (address->empty()) HR_TRY(each->describe(address));
+  }
+  for (const Record* record : state->records) {
+    if (!make || !address->empty() || !record->fills_gaps) continue;
+    std::unique_ptr<Transport> made;
+    HR_TRY(record->create(job, *state->upcalls, &made));
+    if (made == nullptr) continue;
+    HR_TRY(made->open());
+    HR_TRY(made->describe(address));
+    add(std::move(made));
+  }
+  return kOk;
+}
+
+Status meet(const Job& job, const Meeting& meeting) {
+  state->parted.clear();
+  Meeting here = on_this_host(job, meeting);
+  for (const Record* record : state->records) {
+    if (record->meet == nullptr || here.theirs.empty()) continue;
+    std::unique_ptr<Transport> made;
+    HR_TRY(record->meet(job, *state->upcalls, here, &made));
+    if (made != nullptr) add(std::move(made));
+  }
+  for (std::size_t at = 0; at < meeting.theirs.size(); ++at) {
+    const int proc = meeting.theirs[at];
+    if (path_of_messages(proc) != nullptr) continue;
+    const std::string& address = meeting.addresses[at];
+    const bool met = std::ranges::any_of(state->active, [&](Transport* each) {
+      return !address.empty() && each->meet(proc, address).ok();
+    });
+    if (!met) {
+      return fail(Errc::kOther, "none of the transports here reaches rank %d of job %.*s, which is on another host",
+                  job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),
+                  job.processes.job_of(proc).data());
+    }
+  }
+  return kOk;
+}
+
+void part(std::span<const int> procs, bool asleep) {
+  if (state == nullptr) return;
+  if (!asleep) state->parted.clear();
+  for (auto each = state->owned.begin(); each != state->owned.end();) {
+    bool empty = false;
+    for (const int proc : procs) empty |= (*each)->part(proc);
+    if (!empty) {
+      ++each;
+      continue;
+    }
+    static_cast<void>((*each)->finalize());
+    std::erase(state->active, each->get());
+    if (asleep) state->parted.push_back(std::move(*each));
+    each = state->owned.erase(each);
+  }
 }
 
 std::span<Transport* const> active() noexcept {

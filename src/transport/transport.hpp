@@ -10,8 +10,12 @@
 //
 // A path that fails is reported once a process (Upcalls::lost). What was under way on it ends with that error.
 //
-// Owner: the registry owns the transports from init() to finalize(). Lifetime of a connection: from the first
-// send to a process until finalize. Threads: library lock, but where a function says otherwise.
+// Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
+// transport of their own, made for the meeting; to those on other hosts the one that fills gaps opens a path.
+//
+// Owner: the registry owns the transports from init() to finalize(), that of a meeting until all of its processes are
+// parted from. Lifetime of a connection: from the first send to a process until finalize, or until it is parted from.
+// Threads: library lock, but where a function says otherwise.
 #pragma once
 
 #include <array>
@@ -21,7 +25,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 #include "boot/processes.hpp"
@@ -229,6 +235,18 @@ class Transport {
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
   virtual void wake() noexcept {}  // whoever sleeps in this process, or is armed to
+  // A descriptor that becomes readable when something arrives after arm_arrivals() has returned true (false: something
+  // has arrived already); -1: there is none. So who sleeps elsewhere is told of it.
+  [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
+  [[nodiscard]] virtual bool arm_arrivals() { return false; }
+
+  // --- processes of other jobs ---
+  // The address that a process of another job needs; empty: this transport reaches none by an address.
+  virtual Status describe(std::string* /*address*/) { return kOk; }
+  // Reaches that process from now on, by what it has described.
+  virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
+  // Nothing is said to it any more, nor heard from it. True: there is nobody left that this transport was made for.
+  virtual bool part(int /*proc*/) { return false; }
 
   // Everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;
@@ -240,6 +258,16 @@ struct Job {
   int size;
   const boot::Processes& processes;
   std::string_view job_id;
+  bool late = false;  // the job is under way, and the others of it make no transport now
+};
+
+// Two sets of processes, of several jobs, that are to reach one another; in all of them the same.
+struct Meeting {
+  std::string name;         // unique among the meetings of a host; safe in a file name, and begins with a job's
+  std::vector<int> ours;    // this process's set
+  std::vector<int> theirs;  // none of which is in the other set
+  std::vector<std::string> addresses;  // of theirs
+  bool first = false;       // ours comes first wherever both are numbered
 };
 
 // One record a transport, listed in record_list.cpp.
@@ -250,6 +278,8 @@ struct Record {
   Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
   // Made only where there are processes that no transport before it reaches.
   bool fills_gaps = false;
+  // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
+  Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here, std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors:
@@ -272,6 +302,16 @@ enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory
 // The transport of the least stated cost whose get() and put() reach such memory of that process; null: none.
 // Not connected.
 [[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
+
+// The address of this process for processes of other jobs on other hosts. `make`: where no transport has one, that which
+// fills gaps is made now; else it stays empty.
+Status describe(const Job& job, bool make, std::string* address);
+// Opens paths to the others of a meeting; those that can be reached already keep theirs. What it returns is of this
+// process alone. active() may be other transports afterwards.
+Status meet(const Job& job, const Meeting& meeting);
+// No message is under way to or from these. active() as above. `asleep`: a thread may sleep in one of the transports,
+// which then is kept for a while.
+void part(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;
 Status finalize();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi.h"
+#include "mpi-ext.h"
 
 namespace {
 
@@ -75,7 +75,7 @@ void die_in_data() {
   for (const MPI_Status& status : statuses) {
     int error = 0;
     MPI_Error_class(status.MPI_ERROR, &error);
-    check(error == MPI_ERR_PROC_ABORTED, "another error");
+    check(error == MPIX_ERR_PROC_FAILED, "another error");
   }
   std::puts("both have ended");
   std::fflush(stdout);

@@ -159,6 +159,20 @@ class Ends(AgentsTest):
                     self.assertIn(why, errors)
                     self.assertLess(time.monotonic() - begin, SILENCE + 10)
 
+    def test_of_an_agent_of_a_job_that_goes_on(self):
+        for degree, left in (("32", 2), ("1", 1)):
+            with self.subTest(degree):
+                child = self.start("--enable-recovery", *self.words("b,c,d", 3), os.environ["HR_RECOVER"], "wait",
+                                   HEADRACE_LAUNCH_DEGREE=degree)
+                self.addCleanup(child.kill)
+                inner = [int(child.stdout.readline()) for _ in range(3)]
+                os.kill(self.agent_of_rank("1", inner), signal.SIGKILL)
+                output, errors = child.communicate(timeout=30)
+                self.assertEqual(output, f"recovered, {left} are left\n" * left, errors)
+                self.assertEqual(child.returncode, 1, errors)
+                self.assertIn("lost host c (rank 1)", errors)
+                self.assertIn("the others go on", errors)
+
     def agent_of_rank(self, rank, agents):
         """A rank that is about to become another program has no environment for a moment."""
         end = time.monotonic() + 10

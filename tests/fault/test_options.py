@@ -260,7 +260,7 @@ class KeepGoing(LaunchTest):
         result = run("-n", "4", "-disable-auto-cleanup", "sh", "-c", script)
         self.assertEqual(result.stdout, "done\n" * 2)
         self.assertIn(result.returncode, (7, 137))
-        self.assertEqual(result.stderr.count("the others go on (-disable-auto-cleanup)"), 2, result.stderr)
+        self.assertEqual(result.stderr.count("the others go on (--enable-recovery)"), 2, result.stderr)
 
 
 if __name__ == "__main__":

@@ -107,15 +107,6 @@ void chars_refused() {
   CHECK_EQ(out, 7);
 }
 
-void files() {
-  for (int i = 0; i < 3; ++i) {
-    MPI_File file = MPI_FILE_NULL;
-    CHECK_EQ(class_of(MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file)),
-             MPI_ERR_UNSUPPORTED_OPERATION);
-    CHECK_EQ(class_of(MPI_File_delete("none", MPI_INFO_NULL)), MPI_ERR_UNSUPPORTED_OPERATION);
-  }
-}
-
 // A flush that does not block, of a message that only a later receive lets go.
 void iflush() {
   constexpr int kBytes = 100'000;
@@ -503,7 +494,6 @@ int main(int argc, char** argv) {
   const std::map<std::string, void (*)()> cases = {
       {"chars", chars},
       {"chars_refused", chars_refused},
-      {"files", files},
       {"iflush", iflush},
       {"freed_keyval", freed_keyval},
       {"mrecv_handler", mrecv_handler},

@@ -86,12 +86,6 @@ Status comm_set_info(comm::Communicator& comm, comm::Info* info) {
   return kOk;
 }
 
-// No process is spawned in this version.
-Status comm_get_parent(Ref<comm::Communicator>& parent) {
-  parent = {};
-  return kOk;
-}
-
 // --- constructors ---
 
 Status comm_dup(comm::Communicator& comm, Ref<comm::Communicator>& newcomm) {

@@ -3,6 +3,7 @@
 #include "bind/handles.hpp"
 #include "bind/raise.hpp"
 #include "bind/status.hpp"
+#include "p2p/loss.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -39,6 +40,8 @@ Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status
     return kOk;
   }
   Status error = outcome(*request, status);
+  if (!error.ok() && p2p::is_interrupted(*request)) [[unlikely]]
+    return error;
   if (request->persistent()) {
     request->active_ = false;
     return error;

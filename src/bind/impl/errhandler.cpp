@@ -31,10 +31,8 @@ Status set(Ref<Errhandler>& slot, ErrhandlerTarget target, Errhandler& errhandle
   return kOk;
 }
 
-Status check_file(MPI_File file) {
-  // There are no open files in this version: MPI_FILE_NULL stands for the default handler of new ones (section 14.7).
-  return file == MPI_FILE_NULL ? kOk : fail(Errc::kFile, "the file handle is not valid");
-}
+// MPI_FILE_NULL stands for the default handler of files (section 14.7).
+Ref<Errhandler>& handler_of(io::File* file) { return file == nullptr ? file_errhandler() : file->errhandler_; }
 
 }  // namespace
 
@@ -78,20 +76,21 @@ Status file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, 
   return create(ErrhandlerTarget::kFile, file_errhandler_fn, errhandler);
 }
 
-Status file_set_errhandler(MPI_File file, Errhandler& errhandler) {
-  HR_TRY(check_file(file));
-  return set(file_errhandler(), ErrhandlerTarget::kFile, errhandler);
+Status file_set_errhandler(io::File* file, Errhandler& errhandler) {
+  return set(handler_of(file), ErrhandlerTarget::kFile, errhandler);
 }
 
-Status file_get_errhandler(MPI_File file, Ref<Errhandler>& errhandler) {
-  HR_TRY(check_file(file));
-  errhandler = file_errhandler();
+Status file_get_errhandler(io::File* file, Ref<Errhandler>& errhandler) {
+  errhandler = handler_of(file);
   return kOk;
 }
 
-Status file_call_errhandler(MPI_File fh, int errorcode) {
-  HR_TRY(check_file(fh));
-  static_cast<void>(comm::invoke(*file_errhandler(), fh, errorcode, "MPI_File_call_errhandler"));
+Status file_call_errhandler(io::File* fh, int errorcode) {
+  if (fh != nullptr) {
+    static_cast<void>(call_errhandler(*fh, errorcode));
+  } else {
+    static_cast<void>(comm::invoke(*file_errhandler(), MPI_FILE_NULL, errorcode, "MPI_File_call_errhandler"));
+  }
   return kOk;
 }
 

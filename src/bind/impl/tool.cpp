@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/events.hpp"
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
 #include "bind/impl.hpp"
@@ -188,7 +189,7 @@ int t_category_get_info(int cat_index, char* name, int* name_len, char* desc, in
 int t_category_get_num_events(int cat_index, int* num_events) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (cat_index != 0) return MPI_T_ERR_INVALID_INDEX;
-  give(num_events, 0);
+  give(num_events, static_cast<int>(std::size(events::kRecords)));
   return MPI_SUCCESS;
 }
 
@@ -216,13 +217,17 @@ int t_category_get_pvars(int cat_index, int len, int* indices) {
   return MPI_SUCCESS;
 }
 
-int t_category_get_events(int cat_index, int /*len*/, int* /*indices*/) {
+int t_category_get_events(int cat_index, int len, int* indices) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  return cat_index == 0 ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+  if (cat_index != 0) return MPI_T_ERR_INVALID_INDEX;
+  if (len < 0 || (indices == nullptr && len > 0)) return MPI_T_ERR_INVALID;
+  for (int i = 0; i < len && static_cast<std::size_t>(i) < std::size(events::kRecords); ++i) indices[i] = i;
+  return MPI_SUCCESS;
 }
 
-int t_category_get_categories(int cat_index, int len, int* indices) {
-  return t_category_get_events(cat_index, len, indices);
+int t_category_get_categories(int cat_index, int /*len*/, int* /*indices*/) {
+  if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  return cat_index == 0 ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_changed(int* update_number) {

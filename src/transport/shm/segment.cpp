@@ -21,7 +21,9 @@ constexpr unsigned kSettlePauseMicroseconds = 100;
 // First bytes of the file.
 struct Head {
   alignas(kCacheLine) std::atomic<std::uint32_t> attached;
+  Segment::Sizes sizes;  // where the processes have not agreed on them
 };
+static_assert(sizeof(Head) <= 2 * kCacheLine);
 
 std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -46,6 +48,21 @@ Status Segment::create(const std::string& path, const Sizes& sizes) {
 Status Segment::attach(const std::string& path, const Sizes& sizes) {
   lay_out(sizes);
   HR_TRY(file_.attach(path, bytes_));
+  count_attached();
+  return kOk;
+}
+
+Status Segment::create_or_attach(const std::string& path, const Sizes& sizes) {
+  lay_out(sizes);
+  const auto begin = [&sizes](std::byte* memory) { reinterpret_cast<Head*>(memory)->sizes = sizes; };
+  const std::size_t wanted = bytes_;
+  HR_TRY(file_.create_or_attach(path, wanted, control_bytes_, begin));
+  const Sizes found = reinterpret_cast<const Head*>(file_.data())->sizes;
+  if (found.processes != sizes.processes) {
+    return fail(Errc::kOther, "%s is a file for %d processes and not for %d", path.c_str(), found.processes,
+                sizes.processes);
+  }
+  lay_out(found);
   count_attached();
   return kOk;
 }

@@ -29,6 +29,14 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
+  // By each of processes that have agreed on nothing but the path: the first one's sizes hold for all. The last one takes
+  // the name away. Errors: also MPI_ERR_OTHER where that file is none for so many processes.
+  Status create_or_attach(const std::string& path, const Sizes& sizes);
+  // Before a process leaves such a segment: not all may have come.
+  void forget_name() noexcept {
+    if (file_.data() != nullptr && !all_attached()) file_.unlink();
+  }
+  [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
   // What the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Before the creator leaves: waits a moment for those who have not attached yet, and else leaves them the file under
@@ -49,6 +57,7 @@ class Segment {
     return file_.data() + exchange_buffer_offset(one, other);
   }
   [[nodiscard]] std::span<std::byte> staging(int process) const noexcept;
+  [[nodiscard]] const Sizes& sizes() const noexcept { return sizes_; }
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return sizes_.payload_bytes; }
 
  private:

@@ -13,10 +13,12 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
+#include "transport/shm/presence.hpp"
 #include "transport/shm/remote.hpp"
 #include "transport/shm/segment.hpp"
 
@@ -71,14 +73,25 @@ std::size_t staging_bytes() {
   return std::bit_floor(knobs().cuda_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().cuda_pipeline_chunks);
 }
 
-class Shm final : public Transport {
+Segment::Sizes sizes_for(int processes) {
+  return {processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
+}
+
+void let_others_in() {
+  register_barrier();
+  // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+class Shm : public Transport {
  public:
-  Shm(const Job& job, const Upcalls& upcalls) : handlers_(upcalls.handlers), upcalls_(upcalls) {
-    local_of_.assign(static_cast<std::size_t>(job.size), -1);
-    for (const int rank : job.processes.of_this_host()) {
-      if (rank == job.rank) own_ = static_cast<int>(ranks_.size());
-      local_of_[static_cast<std::size_t>(rank)] = static_cast<int>(ranks_.size());
-      ranks_.push_back(rank);
+  // `here`: the processes of the segment, in the order that it has them in everywhere.
+  Shm(const Job& job, const Upcalls& upcalls, std::span<const int> here)
+      : handlers_(upcalls.handlers), upcalls_(upcalls), ranks_(here.begin(), here.end()) {
+    local_of_.assign(static_cast<std::size_t>(job.processes.size()), -1);
+    for (std::size_t index = 0; index < here.size(); ++index) {
+      if (here[index] == job.rank) own_ = static_cast<int>(index);
+      local_of_[static_cast<std::size_t>(here[index])] = static_cast<int>(index);
     }
     node_ = job.processes.host_of(job.rank);
     direct_ = processes() <= kDirectPollLimit;
@@ -89,7 +102,9 @@ class Shm final : public Transport {
   Status open() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
-  [[nodiscard]] bool reaches(int proc) const noexcept override { return local(proc) >= 0; }
+  [[nodiscard]] bool reaches(int proc) const noexcept override {
+    return static_cast<std::size_t>(proc) < local_of_.size() && local(proc) >= 0;
+  }
   [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
     return {.inline_bytes = kInlineBytes,
             .max_payload = segment_.payload_bytes() / 2,
@@ -141,10 +156,12 @@ class Shm final : public Transport {
     return kOk;
   }
 
- private:
+ protected:
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
 
+  // Once the segment is there.
+  void enter();
   // A peer that this process has connected to.
   struct Outgoing {
     Producer producer{nullptr, 0};
@@ -205,10 +222,8 @@ class Shm final : public Transport {
 void Shm::create(const Job& job) {
   const int count = processes();
   path_ = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
-  sizes_ = {count, ring_bytes_for(count), staging_bytes(), exchange_buffers_for(count)};
-  register_barrier();
-  // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
-  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  sizes_ = sizes_for(count);
+  let_others_in();
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
@@ -217,7 +232,6 @@ void Shm::create(const Job& job) {
 }
 
 Status Shm::open() {
-  const int count = processes();
   if (own_ == 0) {
     if (!created_.ok()) set_detail(std::move(why_not_created_));
     HR_TRY(created_);
@@ -241,6 +255,16 @@ Status Shm::open() {
       HR_TRY(named);
     }
   }
+  enter();
+  const int count = processes();
+  for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
+    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
+  }
+  return kOk;
+}
+
+void Shm::enter() {
+  const int count = processes();
   bell_ = segment_.doorbell(own_);
   bell_->witness_address.store(reinterpret_cast<std::uintptr_t>(&witness), std::memory_order_relaxed);
   bell_->witness.store(witness, std::memory_order_relaxed);
@@ -254,10 +278,6 @@ Status Shm::open() {
     if (peer != own_)
       exchange_buffers_.emplace_back(segment_.exchange_buffers(own_, peer), sizes_.exchange_buffers, own_ < peer);
   }
-  for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
-    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
-  }
-  return kOk;
 }
 
 Status Shm::reserve(int peer) {
@@ -447,16 +467,94 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
   return kOk;
 }
 
+// Between processes of several jobs. Nobody ends this process when another one dies, so it looks for itself, now and
+// then: each process has its byte of the file locked as long as it lives.
+class Between final : public Shm {
+ public:
+  Between(const Job& job, const Upcalls& upcalls, std::span<const int> here, std::span<const int> theirs)
+      : Shm(job, upcalls, here), left_(theirs.begin(), theirs.end()) {
+    // Those of the own set are reached by other means.
+    for (const int proc : here) {
+      if (proc != job.rank && std::ranges::find(theirs, proc) == theirs.end())
+        local_of_[static_cast<std::size_t>(proc)] = -1;
+    }
+  }
+
+  Status join(const std::string& name);
+  bool progress() override {
+    const bool moved = Shm::progress();
+    if (++rounds_ % kLookAfter == 0) [[unlikely]]
+      look_for_the_dead();
+    return moved;
+  }
+  bool part(int proc) override {
+    if (!reaches(proc) || std::erase(left_, proc) == 0) return false;
+    local_of_[static_cast<std::size_t>(proc)] = -1;
+    return left_.empty();
+  }
+  Status finalize() override {
+    bell_->pid.store(kGone, std::memory_order_release);
+    segment_.forget_name();
+    return kOk;
+  }
+
+ private:
+  static constexpr unsigned kLookAfter = 64;  // rounds of progress
+  static constexpr double kLookSeconds = 0.1;
+  static constexpr std::int32_t kGone = -1;  // as a number of a process: it has left
+
+  void look_for_the_dead();
+
+  std::vector<int> left_;  // processes of the other set that were not parted from
+  unsigned rounds_ = 0;
+  double looked_ = 0;
+};
+
+Status Between::join(const std::string& name) {
+  path_ = knobs().shm_dir + "/headrace." + name;
+  sizes_ = sizes_for(processes());
+  let_others_in();
+  HR_TRY(segment_.create_or_attach(path_, sizes_));
+  sizes_ = segment_.sizes();
+  show_presence(segment_.descriptor(), own_);
+  enter();
+  return kOk;
+}
+
+void Between::look_for_the_dead() {
+  const double now = now_seconds();
+  if (now - looked_ < kLookSeconds) return;
+  looked_ = now;
+  for (std::size_t at = 0; at < left_.size(); ++at) {
+    const int proc = left_[at];
+    const std::int32_t pid = pid_of(proc);
+    if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
+    // It may have left since.
+    if (pid_of(proc) == kGone) continue;
+    upcalls_.lost(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
+  }
+}
+
 Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
   if (job.processes.of_this_host().size() <= 1) return kOk;
-  auto made = std::make_unique<Shm>(job, upcalls);
+  auto made = std::make_unique<Shm>(job, upcalls, job.processes.of_this_host());
   made->create(job);
+  *out = std::move(made);
+  return kOk;
+}
+
+Status meet(const Job& job, const Upcalls& upcalls, const Meeting& here, std::unique_ptr<Transport>* out) {
+  std::vector<int> all = here.first ? here.ours : here.theirs;
+  const std::vector<int>& second = here.first ? here.theirs : here.ours;
+  all.insert(all.end(), second.begin(), second.end());
+  auto made = std::make_unique<Between>(job, upcalls, all, here.theirs);
+  HR_TRY(made->join(here.name));
   *out = std::move(made);
   return kOk;
 }
 
 }  // namespace
 
-const Record kRecord{"shm", create};
+const Record kRecord{"shm", create, false, meet};
 
 }  // namespace hr::transport::shm

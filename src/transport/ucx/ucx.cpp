@@ -18,6 +18,7 @@
 #include "transport/ucx/buffers.hpp"
 #include "transport/ucx/in_order.hpp"
 #include "transport/ucx/memory.hpp"
+#include "transport/ucx/names.hpp"
 #include "transport/ucx/path.hpp"
 #include "transport/ucx/sleepers.hpp"
 #include "transport/ucx/unavailable.hpp"
@@ -62,13 +63,22 @@ ucp_request_param_t of_host_memory(void* argument) noexcept {
 class Ucx final : public Transport {
  public:
   Ucx(const Job& job, const Upcalls& upcalls, const Library& library)
-      : rank_(job.rank), upcalls_(upcalls), library_(library), peers_(static_cast<std::size_t>(job.size)) {}
+      : rank_(job.rank),
+        late_(job.late),
+        upcalls_(upcalls),
+        library_(library),
+        names_(job),
+        peers_(static_cast<std::size_t>(job.size)),
+        job_size_(static_cast<std::size_t>(job.size)) {}
   ~Ucx() override;
 
   Status create();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
-  [[nodiscard]] bool reaches(int proc) const noexcept override { return proc != rank_; }
+  [[nodiscard]] bool reaches(int proc) const noexcept override {
+    const auto at = static_cast<std::size_t>(proc);
+    return at < job_size_ ? proc != rank_ && !late_ : at < addresses_.size() && !addresses_[at].empty();
+  }
   [[nodiscard]] Caps caps(int proc) const noexcept override {
     const auto& known = peers_[static_cast<std::size_t>(proc)];
     const Path path = known != nullptr ? known->path : Path{};
@@ -118,19 +128,25 @@ class Ucx final : public Transport {
   [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
   void sleep(std::uint32_t armed, double at_most_seconds) override {
-    sleepers_.sleep(at_most_seconds);
+    sleepers_.sleep(armed, at_most_seconds);
     sleepers_.disarm(armed);
   }
   void wake() noexcept override { sleepers_.wake(); }
+  [[nodiscard]] int arrivals() const noexcept override { return worker_.descriptor(); }
+  [[nodiscard]] bool arm_arrivals() override;
 
+  Status describe(std::string* address) override;
+  Status meet(int proc, const std::string& address) override;
+  bool part(int proc) override;
   Status finalize() override;
 
  private:
   // A process that this one has heard of. It exists from the first message from it or the first connect() on.
   struct Peer {
-    Peer(Ucx& all, int process) : owner(all), proc(process) {}
+    Peer(Ucx& all, int process) : owner(all), proc(process), own_name(all.names_.own_for(process)) {}
     Ucx& owner;
     int proc;
+    std::uint32_t own_name;       // what this process is called there
     ucp_ep_h endpoint = nullptr;  // null: not connected
     Path path;
     std::uint64_t sent = 0;
@@ -174,7 +190,7 @@ class Ucx final : public Transport {
   // Makes progress until `done`, giving the core to others.
   template <class Done>
   void wait(Done&& done);
-  void flush_all();
+  void flush_all(const Peer* only = nullptr);
   void close(Peer& peer);
   void close_all();
 
@@ -192,20 +208,25 @@ class Ucx final : public Transport {
   };
 
   int rank_;
+  bool late_;  // made by this process of the job alone, for processes of other jobs
   const Upcalls& upcalls_;
   const Library& library_;
+  Names names_;
   Worker worker_;
   Memory memory_{library_, worker_};
-  Updates updates_{library_, worker_, memory_, rank_};
+  Updates updates_{library_, worker_, memory_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
+  std::size_t job_size_;
+  std::vector<std::vector<std::byte>> addresses_;  // by process; of those of other jobs
   Unpacking unpacking_{library_};
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not told yet
   int in_flight_ = 0;          // of all peers
   int closes_ = 0;             // under way
+  std::string own_address_;
   bool closing_ = false;       // nothing more is to be said or heard
   bool closed_ = false;
 };
@@ -239,7 +260,46 @@ Status Ucx::create() {
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
-  return publish_address(rank_, address);
+  own_address_ = encode(address);
+  return late_ ? kOk : publish_address(rank_, address);
+}
+
+// --- processes of other jobs ---
+
+Status Ucx::describe(std::string* address) {
+  *address = own_address_;
+  return kOk;
+}
+
+Status Ucx::meet(int proc, const std::string& address) {
+  const auto at = static_cast<std::size_t>(proc);
+  peers_.resize(std::max(peers_.size(), at + 1));
+  addresses_.resize(peers_.size());
+  if (!decode(address, &addresses_[at])) {
+    return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job", address.c_str());
+  }
+  names_.meet(proc);
+  return kOk;
+}
+
+// What was said to it has arrived before the path goes.
+bool Ucx::part(int proc) {
+  const auto at = static_cast<std::size_t>(proc);
+  if (at < job_size_ || !reaches(proc)) return false;
+  if (Peer* const peer = peers_[at].get(); peer != nullptr) {
+    flush_all(peer);
+    memory_.forget(proc);
+    peer->failure = UCS_ERR_CONNECTION_RESET;  // whatever comes of it now
+    if (peer->endpoint != nullptr) close(*peer);
+    while (closes_ != 0) library_.worker_progress(worker_.get());
+    std::erase(broken_, peer);
+    std::erase(failed_, peer);
+    if (peer->reserved != nullptr) buffers_.give_back(peer->reserved);
+    peers_[at].reset();
+  }
+  addresses_[at].clear();
+  names_.part(proc);
+  return false;
 }
 
 // --- paths ---
@@ -248,7 +308,11 @@ Status Ucx::connect(int proc) {
   Peer& to = peer(proc);
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   std::vector<std::byte> address;
-  HR_TRY(fetch_address(proc, &address));
+  if (static_cast<std::size_t>(proc) < job_size_) {
+    HR_TRY(fetch_address(proc, &address));
+  } else {
+    address = addresses_[static_cast<std::size_t>(proc)];
+  }
   // Not every network finds out that the other side is gone.
   if (!make_endpoint(to, address, true).ok()) {
     static_cast<void>(take_detail());
@@ -361,7 +425,7 @@ std::byte* Ucx::reserve(int proc, std::size_t bytes) {
 void Ucx::commit(int proc, const Header& header) {
   Peer& to = peer(proc);
   Buffer* const buffer = std::exchange(to.reserved, nullptr);
-  buffer->head = {to.sent++, static_cast<std::uint32_t>(rank_), 0, header};
+  buffer->head = {to.sent++, to.own_name, 0, header};
   post(to, buffer);
 }
 
@@ -411,7 +475,7 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   Peer& to = peer(proc);
   if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
-  const Head head{to.sent, static_cast<std::uint32_t>(rank_), 0, header};
+  const Head head{to.sent, to.own_name, 0, header};
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
   std::memcpy(said + sizeof head, payload, payload_bytes);
@@ -496,7 +560,9 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     payload_bytes += sizeof kept;
     payload = with_data;
   }
-  InOrder<Early>& order = self.peer(static_cast<int>(head.from)).order;
+  const int from = self.names_.proc_of(head.from);
+  if (from < 0) return UCS_OK;  // it has been parted from
+  InOrder<Early>& order = self.peer(from).order;
   if (order.pass(head.sequence)) [[likely]] {
     self.deliver(head, payload, payload_bytes);
     order.drain([&](const Early& early) {
@@ -514,7 +580,7 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
 }
 
 void Ucx::deliver(const Head& head, const std::byte* payload, std::size_t bytes) {
-  upcalls_.handlers[kind_of(head.header)](static_cast<int>(head.from), head.header, payload, bytes);
+  upcalls_.handlers[kind_of(head.header)](names_.proc_of(head.from), head.header, payload, bytes);
 }
 
 bool Ucx::progress() {
@@ -533,11 +599,15 @@ bool Ucx::progress() {
 }
 
 std::optional<std::uint32_t> Ucx::arm() {
-  const std::uint32_t armed = sleepers_.arm();
-  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
-  if (idle && library_.worker_arm(worker_.get()) == UCS_OK) return armed;
-  sleepers_.disarm(armed);
+  const auto bell = sleepers_.arm();
+  if (!bell || arm_arrivals()) return bell;
+  sleepers_.disarm(*bell);
   return std::nullopt;
+}
+
+bool Ucx::arm_arrivals() {
+  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
+  return idle && library_.worker_arm(worker_.get()) == UCS_OK;
 }
 
 // UCX's own fence waits where the network does not keep the order, and for the other side's progress.
@@ -584,13 +654,14 @@ void Ucx::wait(Done&& done) {
   }
 }
 
-void Ucx::flush_all() {
+void Ucx::flush_all(const Peer* only) {
   struct Left {
     const Library& library;
     int flushes = 0;
   } left{library_};
   for (auto& each : peers_) {
     if (each == nullptr || each->endpoint == nullptr || each->failure != UCS_OK) continue;
+    if (only != nullptr && each.get() != only) continue;
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     how.cb.send = [](void* request, ucs_status_t /*status*/, void* argument) {
@@ -603,7 +674,7 @@ void Ucx::flush_all() {
     if (UCS_PTR_IS_PTR(answer)) ++left.flushes;
   }
   // A flush does not wait for messages that the other side fetches.
-  wait([&] { return left.flushes == 0 && in_flight_ == 0 && closes_ == 0; });
+  wait([&] { return left.flushes == 0 && (only != nullptr ? only->in_flight : in_flight_) == 0 && closes_ == 0; });
 }
 
 // Everybody has flushed: what is still on its way nobody waits for.
@@ -622,13 +693,15 @@ void Ucx::close_all() {
 Status Ucx::finalize() {
   flush_all();
   closing_ = true;  // who is faster closes already
-  HR_TRY(boot::begin_fence());
-  bool everybody = false;
   Status status = kOk;
-  wait([&] {
-    status = boot::fence_done(&everybody);
-    return everybody || !status.ok();
-  });
+  if (!late_) {
+    HR_TRY(boot::begin_fence());
+    bool everybody = false;
+    wait([&] {
+      status = boot::fence_done(&everybody);
+      return everybody || !status.ok();
+    });
+  }
   close_all();
   closed_ = true;
   return status;

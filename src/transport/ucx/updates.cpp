@@ -76,7 +76,7 @@ Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::ui
                       Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before,
                       Operation* done) {
   if ((bytes != 4 && bytes != 8) || address % bytes != 0) return Errc::kUnsupportedOperation;
-  const Request request{static_cast<std::uint32_t>(rank_),
+  const Request request{names_.own_for(proc),
                         static_cast<std::uint32_t>(update),
                         next_,
                         Memory::number_of(key),
@@ -92,8 +92,8 @@ Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::ui
   return kOk;
 }
 
-void Updates::serve(const Request& request, ucp_ep_h endpoint) {
-  Answer answer{static_cast<std::uint32_t>(rank_), 0, request.number, 0};
+void Updates::serve(const Request& request, int from, ucp_ep_h endpoint) {
+  Answer answer{names_.own_for(from), 0, request.number, 0};
   if (memory_.exposes(request.memory, request.address, request.bytes)) {
     const auto update = static_cast<Update>(request.update);
     answer.done = 1;
@@ -105,7 +105,7 @@ void Updates::serve(const Request& request, ucp_ep_h endpoint) {
 }
 
 void Updates::end(const Answer& answer) {
-  const auto found = pending_.find({static_cast<int>(answer.from), answer.number});
+  const auto found = pending_.find({names_.proc_of(answer.from), answer.number});
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);

@@ -13,13 +13,14 @@
 
 #include "transport/transport.hpp"
 #include "transport/ucx/memory.hpp"
+#include "transport/ucx/names.hpp"
 
 namespace hr::transport::ucx {
 
 class Updates {
  public:
-  Updates(const Library& library, const Worker& worker, const Memory& memory, int rank)
-      : library_(library), worker_(worker), memory_(memory), rank_(rank) {}
+  Updates(const Library& library, const Worker& worker, const Memory& memory, const Names& names)
+      : library_(library), worker_(worker), memory_(memory), names_(names) {}
 
   // Takes the requests and answers of others from now on.
   Status listen();
@@ -32,8 +33,9 @@ class Updates {
   template <class EndpointOf>
   void work(EndpointOf&& endpoint_of) {
     for (const Request& request : std::exchange(asked_, {})) {
-      if (ucp_ep_h endpoint = endpoint_of(static_cast<int>(request.from)); endpoint != nullptr)
-        serve(request, endpoint);
+      const int from = names_.proc_of(request.from);
+      if (from < 0) continue;
+      if (ucp_ep_h endpoint = endpoint_of(from); endpoint != nullptr) serve(request, from, endpoint);
     }
     for (const Answer& answer : std::exchange(answered_, {})) end(answer);
   }
@@ -67,7 +69,7 @@ class Updates {
     Operation* done;
   };
 
-  void serve(const Request& request, ucp_ep_h endpoint);
+  void serve(const Request& request, int from, ucp_ep_h endpoint);
   void end(const Answer& answer);
   template <class Text>
   ucs_status_t send(ucp_ep_h endpoint, unsigned kind, const Text& text);
@@ -78,7 +80,7 @@ class Updates {
   const Library& library_;
   const Worker& worker_;
   const Memory& memory_;
-  int rank_;
+  const Names& names_;
   std::uint64_t next_ = 1;
   std::map<std::pair<int, std::uint64_t>, Pending> pending_;  // by process and number
   std::vector<Request> asked_;

@@ -28,7 +28,8 @@ INTEL = "impi-devel==2021.18.1"
 # Tests of the library itself, which know MPI and nothing of ours.
 TESTS = ("buffered", "cancel", "completion", "derived", "large_count", "persistent", "probe", "self_and_null", "sendrecv",
          "status", "threads", "comm/attributes", "comm/create", "comm/errors", "comm/inter", "comm/topology",
-         "coll/inter", "coll/movement", "coll/neighbor", "coll/reductions")
+         "coll/inter", "coll/movement", "coll/neighbor", "coll/reductions",
+         "io/datareps", "io/functions", "io/shared")
 
 
 def sources() -> dict[str, tuple[list[Path], list[Path]]]:

@@ -130,17 +130,16 @@ TEST(Arguments, ResultsThatDoNotFit) {
   MPI_Type_free(&type);
 }
 
-TEST(Arguments, MissingFunctions) {
-  MPI_Win win = MPI_WIN_NULL;
-  expect_error(MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
-               MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Win_create: MPI_ERR_UNSUPPORTED_OPERATION");
-  // Files have their own default handler, which returns.
+// Files have their own default handler, which returns (section 14.7).
+TEST(Arguments, ErrorsOfFilesAreReturned) {
   MPI_File file = MPI_FILE_NULL;
   MPI_Comm loud = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &loud);
   MPI_Comm_set_errhandler(loud, MPI_ERRORS_ARE_FATAL);
-  expect_error(MPI_File_open(loud, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_UNSUPPORTED_OPERATION,
+  expect_error(MPI_File_open(loud, "/nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_NO_SUCH_FILE,
                "MPI_File_open");
+  expect_error(MPI_File_open(MPI_COMM_NULL, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_COMM, "comm");
+  expect_error(MPI_File_close(&file), MPI_ERR_FILE, "MPI_FILE_NULL");
   MPI_Comm_free(&loud);
 }
 

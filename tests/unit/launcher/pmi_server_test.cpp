@@ -9,7 +9,7 @@ namespace hr::launcher {
 namespace {
 
 struct Host {
-  Host(const RankMap& map, int number) {
+  Host(const RankMap& map, int number, int loss_board = -1) {
     PmiServer::Callbacks callbacks;
     callbacks.send = [this](int rank, std::string_view line) { answers[rank].emplace_back(line); };
     callbacks.abort = [](int, int) {};
@@ -18,7 +18,7 @@ struct Host {
     callbacks.ask = [this](const std::string& key) { asked.push_back(key); };
     callbacks.answer = [this](std::vector<KeyValue> values) { answered.push_back(std::move(values)); };
     server = std::make_unique<PmiServer>("space", std::vector<int>(static_cast<std::size_t>(map.ranks()), 0), map,
-                                         map.ranks_of(number), 0, std::move(callbacks));
+                                         map.ranks_of(number), 0, loss_board, std::move(callbacks));
   }
   std::string ask(int rank, const std::string& line) {
     const std::size_t before = answers[rank].size();
@@ -90,6 +90,36 @@ TEST_F(TwoHosts, KnowsTheMapAndTheSizeOfTheJob) {
             "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))");
   EXPECT_EQ(second_.ask(2, "cmd=get_universe_size"), "cmd=universe_size rc=0 size=4");
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space key=none"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
+}
+
+TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
+  const RankMap map{{0, 0, 1, 1}};
+  Host first(map, 0, 0), second(map, 1, 1);
+  first.ask(0, "cmd=barrier_in");
+  EXPECT_TRUE(first.fences.empty());
+  first.server->lose(1);
+  second.server->lose(1);
+  ASSERT_EQ(first.fences.size(), 1u);
+  first.server->lose(2);  // of another host: as before
+  EXPECT_EQ(first.fences.size(), 1u);
+  // A host where nobody is left is always ready.
+  second.server->lose(2);
+  EXPECT_TRUE(second.fences.empty());
+  second.server->lose(3);
+  ASSERT_EQ(second.fences.size(), 1u);
+  first.server->leave_fence();
+  EXPECT_EQ(first.answers[0].back(), "cmd=barrier_out rc=0");
+  second.server->leave_fence();
+  EXPECT_EQ(second.fences.size(), 2u);
+}
+
+TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
+  const RankMap map{{0, 0}};
+  Host host(map, 0, 0);
+  host.ask(1, "cmd=get kvsname=space key=job wait=1");
+  EXPECT_TRUE(host.answers[1].empty());
+  host.server->lose(0);
+  EXPECT_EQ(host.answers[1].back(), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
 }  // namespace

@@ -146,20 +146,20 @@ class BesideThread : public ::testing::Test {
   }
   void SetUp() override {
     before = engine()->transports;
-    engine()->transports = only;
-    engine()->sleeper = &transport;
+    engine()->transports = {&transport};
+    engine()->sleeper.open(only);
     make_peer(0).transport = make_peer(0).memory = &transport;
     peer_of(0).connected = true;
   }
   void TearDown() override {
     progress_thread::stop();
     engine()->transports = before;
-    engine()->sleeper = nullptr;
+    engine()->sleeper.close();
     peer_of(0).connected = false;
   }
   TestTransport transport;
   std::array<transport::Transport*, 1> only{&transport};
-  std::span<transport::Transport* const> before;
+  std::vector<transport::Transport*> before;
 };
 
 TEST_F(BesideThread, LongCopiesLetOthersIn) {

@@ -16,7 +16,7 @@ constexpr unsigned kLater = 40;  // rounds
 class Loss : public OnMock {
  protected:
   static void expect_lost(Status status, int proc) {
-    EXPECT_EQ(status.errc(), Errc::kProcAborted);
+    EXPECT_EQ(status.errc(), Errc::kProcFailed);
     const std::string why = take_detail();
     EXPECT_NE(why.find("rank " + std::to_string(proc)), std::string::npos) << why;
   }
@@ -129,7 +129,7 @@ TEST_F(Loss, AReceiveFromAnySourceWaitsForWhoIsLeft) {
   network().vanish(3, kLater);
   expect_lost(receive, 3);
   Completion completion;
-  EXPECT_EQ(probe({kContext, abi::kAnySource, 5}, &completion).errc(), Errc::kProcAborted);
+  EXPECT_EQ(probe({kContext, abi::kAnySource, 5}, &completion).errc(), Errc::kProcFailed);
 }
 
 // Messages that were on their way name requests that are no more.
@@ -181,7 +181,7 @@ TEST_F(Loss, OfAPersistentRequest) {
   ASSERT_TRUE(request->state_->start(*request).ok());
   network().vanish(1, kLater);
   EXPECT_TRUE(wait(*request).ok());
-  EXPECT_EQ(request->completion_.error.errc(), Errc::kProcAborted);
+  EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
   expect_lost(request->state_->start(*request), 1);
   release(request);
 }
@@ -265,7 +265,7 @@ TEST_F(Loss, FinalizeDoesNotWaitForIt) {
   Request* send = start_send(data, 1, 1);
   network().vanish(1, kLater);
   EXPECT_TRUE(finalize().ok());
-  EXPECT_EQ(send->completion_.error.errc(), Errc::kProcAborted);
+  EXPECT_EQ(send->completion_.error.errc(), Errc::kProcFailed);
   release(send);
 }
 

@@ -70,7 +70,7 @@ class OnMock : public ::testing::Test {
   // Ended with the error of a lost process that this text names; gives it back.
   static void expect_lost(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
-    EXPECT_EQ(request->completion_.error.errc(), Errc::kProcAborted);
+    EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
     EXPECT_NE(request->detail().find("rank " + std::to_string(proc)), std::string::npos) << request->detail();
     release(request);
   }

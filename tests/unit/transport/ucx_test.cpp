@@ -497,10 +497,10 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
     const double start = now_seconds();
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
-        const std::uint32_t token = sleepers.arm();
+        const auto bell = sleepers.arm();
         armed.fetch_add(1);
-        sleepers.sleep(kLimit);
-        sleepers.disarm(token);
+        sleepers.sleep(bell.value(), kLimit);
+        sleepers.disarm(*bell);
       });
     }
     while (armed.load() != kThreads) std::this_thread::yield();
@@ -509,11 +509,26 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
     ASSERT_LT(now_seconds() - start, kLimit / 2);
   }
   // Nothing is left for the next one.
-  const std::uint32_t token = sleepers.arm();
+  const auto bell = sleepers.arm();
   const double start = now_seconds();
-  sleepers.sleep(0.01);
+  sleepers.sleep(bell.value(), 0.01);
   EXPECT_GE(now_seconds() - start, 0.009);
-  sleepers.disarm(token);
+  sleepers.disarm(*bell);
+}
+
+TEST(UcxSleepers, ABellThatIsNotHeardYetKeepsNoOtherThreadAwake) {
+  ucx::Sleepers sleepers;
+  ASSERT_TRUE(sleepers.open(-1).ok());
+  const auto first = sleepers.arm();
+  sleepers.wake();
+  const auto second = sleepers.arm();
+  const double start = now_seconds();
+  sleepers.sleep(second.value(), 0.01);
+  EXPECT_GE(now_seconds() - start, 0.009);
+  sleepers.disarm(*second);
+  sleepers.sleep(first.value(), kLimit);
+  EXPECT_LT(now_seconds() - start, kLimit / 2);
+  sleepers.disarm(*first);
 }
 
 }  // namespace

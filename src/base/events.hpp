@@ -1,0 +1,71 @@
+// Events: moments in what the library does, which tools hear of by callbacks (MPI 5.0 section 15.3.8).
+//
+// One line in the list below is an event: the code where it happens, MPI_T and docs/events.md name it by that. Its
+// elements are 64-bit integers. An event that nobody has asked for costs a test of one word, and in short messages
+// nothing, as their handlers are other ones while somebody has (p2p/receive.cpp).
+// Owner: process-wide. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+
+// X(name, number of elements, sentence)
+#define HR_EVENTS(X)                                                                                                \
+  X(message_matched, 5,                                                                                             \
+    "A receive has met its message. Elements: source, tag, context, bytes, 1 where the message had come before.")   \
+  X(message_unexpected, 4,                                                                                          \
+    "A message has come that no receive was posted for, and waits. Elements: source, tag, context, bytes.")         \
+  X(rendezvous_begun, 3,                                                                                            \
+    "The data of an announced message begins to move into this process. Elements: process, tag, bytes.")            \
+  X(rendezvous_ended, 4,                                                                                            \
+    "The data of an announced message is here, or has failed. Elements: process, tag, bytes, error class.")         \
+  X(collective_begun, 4,                                                                                            \
+    "A collective operation begins in this process. Elements: operation (by the list in docs/events.md), context, " \
+    "bytes as selection counts them, processes.")                                                                   \
+  X(collective_ended, 5,                                                                                            \
+    "A collective operation is over in this process. Elements: those of its beginning, error class.")
+
+namespace hr::events {
+
+enum class Event : std::uint8_t {
+#define HR_EVENT_ENUMERATOR(name, elements, sentence) name,
+  HR_EVENTS(HR_EVENT_ENUMERATOR)
+#undef HR_EVENT_ENUMERATOR
+};
+
+struct Record {
+  const char* name;
+  int elements;
+  const char* sentence;
+};
+
+// In the order of Event.
+inline constexpr Record kRecords[] = {
+#define HR_EVENT_RECORD(name, elements, sentence) {#name, elements, sentence},
+    HR_EVENTS(HR_EVENT_RECORD)
+#undef HR_EVENT_RECORD
+};
+inline constexpr int kMostElements = 8;
+
+// Who hands events to the tools; it may be called within a delivery, and makes no progress.
+using Sink = void (*)(Event event, std::span<const std::int64_t> elements);
+
+namespace detail {
+inline std::uint32_t wanted = 0;  // a bit each
+inline Sink sink = nullptr;
+// Told when the first is wanted and the last is not any more; for what is otherwise while somebody listens.
+inline void (*changed)() = nullptr;
+}  // namespace detail
+
+[[nodiscard]] inline bool wanted() noexcept { return detail::wanted != 0; }
+[[nodiscard]] inline bool wanted(Event event) noexcept {
+  return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
+}
+inline void emit(Event event, std::initializer_list<std::int64_t> elements) {
+  if (wanted(event)) [[unlikely]]
+    detail::sink(event, {elements.begin(), elements.size()});
+}
+
+}  // namespace hr::events

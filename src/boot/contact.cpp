@@ -1,0 +1,77 @@
+#include "boot/contact.hpp"
+
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+
+#include "base/knobs.hpp"
+#include "boot/boot.hpp"
+#include "boot/key_values.hpp"
+#include "boot/state.hpp"
+
+namespace hr::boot {
+namespace {
+
+constexpr const char* kJob = "j";
+constexpr const char* kRank = "r";
+constexpr const char* kHost = "h";
+constexpr const char* kNetwork = "n";
+
+std::string own_signature() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string& directory = knobs().shm_dir;
+  struct stat state{};
+  ::stat(directory.c_str(), &state);
+  std::string text = boot + "." + std::to_string(state.st_dev) + "." + std::to_string(state.st_ino);
+  // One machine that is declared to be several.
+  if (identity().declared_hosts) text += ".as" + std::to_string(processes().host_of(processes().self()));
+  return text;
+}
+
+std::string value(const KeyValues& pairs, const char* key) {
+  const auto found = pairs.find(key);
+  return found != pairs.end() ? found->second : std::string();
+}
+
+}  // namespace
+
+Contact own_contact() {
+  Contact contact = name_of(processes().self());
+  contact.host = own_signature();
+  return contact;
+}
+
+Contact name_of(int proc) { return {std::string(processes().job_of(proc)), processes()[proc].rank, "", ""}; }
+
+std::string format(const Contact& contact) {
+  KeyValues pairs{{kJob, contact.job}, {kRank, std::to_string(contact.rank)}};
+  if (!contact.host.empty()) pairs.emplace(kHost, contact.host);
+  if (!contact.network.empty()) pairs.emplace(kNetwork, contact.network);
+  return join(pairs);
+}
+
+Status parse(std::string_view text, Contact* contact) {
+  KeyValues pairs;
+  HR_TRY(split(text, &pairs));
+  *contact = {value(pairs, kJob), 0, value(pairs, kHost), value(pairs, kNetwork)};
+  const std::string rank = value(pairs, kRank);
+  const char* const end = rank.data() + rank.size();
+  const auto read = std::from_chars(rank.data(), end, contact->rank);
+  if (read.ec == std::errc() && read.ptr == end && contact->rank >= 0 && !contact->job.empty()) return kOk;
+  return fail(Errc::kOther, "\"%.*s\" was sent as the contact of a process", static_cast<int>(text.size()), text.data());
+}
+
+int meet(const Contact& contact) {
+  Processes& all = processes();
+  const int known = all.find(contact.job, contact.rank);
+  if (known >= 0 && !all.is_other(known)) {
+    if (!contact.host.empty()) all.name_host(all.host_of(known), contact.host);
+    return known;
+  }
+  return all.add(contact.job, contact.rank, all.host_with(contact.host));
+}
+
+}  // namespace hr::boot

@@ -1,0 +1,48 @@
+#include "boot/spawning.hpp"
+
+#include "boot/boot.hpp"
+#include "boot/provider.hpp"
+#include "boot/state.hpp"
+
+namespace hr::boot {
+namespace {
+
+Status none(Errc error, const char* what) {
+  return fail(error, "this launcher cannot %s for the library: start the program with Headrace's mpiexec, or without any",
+              what);
+}
+
+}  // namespace
+
+// What launchers answer that do not say otherwise.
+
+Status Provider::begin_spawn(std::span<const SpawnedProgram> /*programs*/, std::string_view /*parent*/) {
+  return none(Errc::kSpawn, "start processes");
+}
+Status Provider::spawn_done(bool* done) {
+  *done = true;
+  return none(Errc::kSpawn, "start processes");
+}
+Status Provider::parent_port(std::string* port) {
+  port->clear();
+  return kOk;
+}
+Status Provider::publish(std::string_view /*service*/, std::string_view /*port*/) {
+  return none(Errc::kService, "publish names");
+}
+Status Provider::unpublish(std::string_view /*service*/) { return none(Errc::kService, "publish names"); }
+Status Provider::look_up(std::string_view /*service*/, std::string* /*port*/) {
+  return none(Errc::kName, "look up names");
+}
+
+Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) {
+  return provider().begin_spawn(programs, parent);
+}
+Status spawned_are_there() { return provider().spawned_are_there(); }
+Status spawn_done(bool* done) { return provider().spawn_done(done); }
+Status parent_port(std::string* port) { return provider().parent_port(port); }
+Status publish(std::string_view service, std::string_view port) { return provider().publish(service, port); }
+Status unpublish(std::string_view service) { return provider().unpublish(service); }
+Status look_up(std::string_view service, std::string* port) { return provider().look_up(service, port); }
+
+}  // namespace hr::boot

@@ -1,0 +1,79 @@
+#include "comm/connections.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "boot/boot.hpp"
+#include "comm/assemble.hpp"
+#include "comm/state.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/meeting.hpp"
+
+namespace hr::comm {
+namespace {
+
+constexpr std::uint32_t kGoodbyeContext = kBootstrapNumber * kContextSpacing + kLeaderContext;
+constexpr int kGoodbyeTag = 0x7ffffffe;
+
+template <class Each>
+void for_others(const Communicator& comm, Each&& each) {
+  for (const Ref<Group>* group : {&comm.local_, &comm.remote_}) {
+    if (!*group) continue;
+    for (const int proc : (*group)->procs()) {
+      if (boot::processes().is_other(proc)) each(proc);
+    }
+  }
+}
+
+}  // namespace
+
+void hold_connections(Communicator& comm) {
+  if (!boot::processes().has_others()) [[likely]]
+    return;
+  for_others(comm, [&comm](int proc) {
+    comm.has_others_ = true;
+    if (state != nullptr) ++state->connections.uses[proc];
+  });
+}
+
+void release_connections(Communicator& comm) noexcept {
+  if (!comm.has_others_ || state == nullptr) return;
+  // One that never came to be has connected nobody.
+  if (!comm.disconnects_ && comm.context_ != 0) return;
+  std::vector<int> parted;
+  for_others(comm, [&parted](int proc) {
+    const auto found = state->connections.uses.find(proc);
+    if (found == state->connections.uses.end() || --found->second > 0) return;
+    state->connections.uses.erase(found);
+    parted.push_back(proc);
+  });
+  if (!parted.empty()) p2p::part(parted);
+}
+
+void leave_together(Communicator& comm) {
+  if (!comm.has_others_) return;
+  const Participants participants(comm);
+  const Members members = participants.next_creation(comm);
+  std::uint64_t word = 0;
+  // Whom this cannot be said to has left already.
+  if (!p2p::run_blocking(and_reduce(members, &word, 1)).ok()) static_cast<void>(take_detail());
+}
+
+void say_goodbye() {
+  std::vector<int> connected;
+  for (const auto& [proc, uses] : state->connections.uses) {
+    if (!p2p::is_lost(proc)) connected.push_back(proc);
+  }
+  const int self = boot::processes().self();
+  std::vector<p2p::Task> tasks;
+  tasks.reserve(connected.size());
+  for (const int proc : connected) tasks.push_back(exchange(self, proc, kGoodbyeContext, kGoodbyeTag, nullptr, nullptr, 0));
+  for (p2p::Task& task : tasks) {
+    if (!p2p::run_blocking(std::move(task)).ok()) static_cast<void>(take_detail());
+  }
+  state->connections.uses.clear();
+  if (!connected.empty()) p2p::part(connected);
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,127 @@
+#include "comm/consensus_member.hpp"
+
+#include <algorithm>
+
+namespace hr::comm {
+
+using Kind = ConsensusMessage::Kind;
+
+int ConsensusMember::first_left() const {
+  int member = 0;
+  while (member != own_ && world_.is_lost(member)) ++member;
+  return member;
+}
+
+ConsensusMessage ConsensusMember::own_opinion() const {
+  return {.kind = Kind::kOpinion, .leader = accepted_, .opinion = opinion_, .outcome = outcome_};
+}
+
+void ConsensusMember::tell(int member) {
+  if (decided_) return world_.send(member, {.kind = Kind::kDecided, .outcome = outcome_});
+  if (joined_) world_.send(member, own_opinion());
+}
+
+void ConsensusMember::tell_all(const ConsensusMessage& message) {
+  for (int member = 0; member < members(); ++member) {
+    if (member != own_ && !world_.is_lost(member)) world_.send(member, message);
+  }
+}
+
+void ConsensusMember::join(Opinion opinion) {
+  if (joined_) return;
+  joined_ = true;
+  opinion_ = std::move(opinion);
+  if (decided_) return;
+  // Who has asked before is told now, whether it leads or not.
+  if (promised_ >= 0 && promised_ != first_left() && !world_.is_lost(promised_)) tell(promised_);
+  look_at_losses();
+}
+
+void ConsensusMember::look_at_losses() {
+  if (!joined_ || decided_) return;
+  const int leader = first_left();
+  if (leader == own_) return lead();
+  if (leader == leader_) return;
+  leader_ = leader;
+  tell(leader);
+}
+
+// What it has, as far as that goes.
+void ConsensusMember::lead() {
+  leader_ = own_;
+  promised_ = own_;
+  if (!std::exchange(asked_, true) && own_ != 0) tell_all({.kind = Kind::kAsk, .leader = own_});
+  const auto everybody = [this](bool Said::* has) {
+    for (int member = 0; member < members(); ++member) {
+      if (member != own_ && !world_.is_lost(member) && !(said_[static_cast<std::size_t>(member)].*has)) return false;
+    }
+    return true;
+  };
+  if (!proposed_) {
+    if (!everybody(&Said::known)) return;
+    proposed_ = true;
+    // The newest proposal that anybody has accepted, or else what all say.
+    int newest = accepted_;
+    Opinion all = opinion_;
+    for (int member = 0; member < members(); ++member) {
+      if (world_.is_lost(member) && member != own_) all.failed.add(member);
+      const Said& said = said_[static_cast<std::size_t>(member)];
+      if (member == own_ || !said.known) continue;
+      if (said.message.leader > newest) {
+        newest = said.message.leader;
+        outcome_ = said.message.outcome;
+      }
+      all.flag &= said.message.opinion.flag;
+      all.failed.unite(said.message.opinion.failed);
+      all.acknowledged.intersect(said.message.opinion.acknowledged);
+    }
+    if (newest < 0) outcome_ = std::move(all);
+    accepted_ = own_;
+    tell_all({.kind = Kind::kProposal, .leader = own_, .outcome = outcome_});
+  }
+  if (everybody(&Said::accepted)) {
+    tell_all({.kind = Kind::kDecided, .outcome = outcome_});
+    decide(Opinion(outcome_));
+  }
+}
+
+void ConsensusMember::decide(const Opinion& outcome) {
+  outcome_ = outcome;
+  decided_ = true;
+}
+
+void ConsensusMember::take(int from, const ConsensusMessage& message) {
+  Said& said = said_[static_cast<std::size_t>(from)];
+  switch (message.kind) {
+    case Kind::kDecided:
+      if (decided_) return;
+      decide(message.outcome);
+      // Others wait for the leader to say so, or have taken this member for it already.
+      for (int member = 0; member < members(); ++member) {
+        const bool waits = leader_ == own_ || said_[static_cast<std::size_t>(member)].known;
+        if (member != own_ && waits && !world_.is_lost(member)) world_.send(member, message);
+      }
+      return;
+    case Kind::kOpinion:
+      if (decided_) return tell(from);
+      if (!proposed_) {
+        said.known = true;
+        said.message = message;
+      }
+      return look_at_losses();
+    case Kind::kAsk:
+      promised_ = std::max(promised_, from);
+      return tell(from);
+    case Kind::kProposal:
+      if (decided_) return tell(from);
+      if (message.leader < promised_) return;
+      promised_ = accepted_ = message.leader;
+      outcome_ = message.outcome;
+      return world_.send(from, {.kind = Kind::kAccepted, .leader = message.leader});
+    case Kind::kAccepted:
+      if (message.leader == own_) said.accepted = true;
+      return look_at_losses();
+  }
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,118 @@
+// ConsensusMember: one member's part in one consensus, as a machine without input and output of its own: messages and
+// losses go in, messages and at last the outcome come out.
+//
+// Who leads is the first member that is left, in the order that all members share. The others send it their opinions;
+// once it has those of all who are left it proposes an outcome, and once all who are left have accepted that, it is
+// decided and told. Where the leader is lost the next one takes over: it asks everybody, and those who have accepted a
+// proposal say so. The newest of these is proposed again, since it may have been decided, by the old leader or by
+// members that are lost as well. Whoever has been asked by a new leader accepts nothing of an older one. So all members
+// that decide, also those that are lost later, decide the same (uniform agreement), as long as nobody holds a member
+// for lost that is not; of one that is held for lost nothing is taken any more.
+//
+// A member that has decided answers whoever still asks, so its machine is kept for a while.
+// Owner: Consensus (consensus.cpp). Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace hr::comm {
+
+// Sets of members, a bit each.
+class MemberSet {
+ public:
+  MemberSet() = default;
+  explicit MemberSet(int members, bool all = false)
+      : words_((static_cast<std::size_t>(members) + 63) / 64, all ? ~std::uint64_t{0} : 0) {}
+  void add(int member) { words_[static_cast<std::size_t>(member) / 64] |= std::uint64_t{1} << (member % 64); }
+  [[nodiscard]] bool has(int member) const {
+    return (words_[static_cast<std::size_t>(member) / 64] >> (member % 64) & 1) != 0;
+  }
+  void unite(const MemberSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  void intersect(const MemberSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+  }
+  [[nodiscard]] std::vector<std::uint64_t>& words() noexcept { return words_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& words() const noexcept { return words_; }
+  bool operator==(const MemberSet&) const = default;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+// What a member says, and what comes of it: the bitwise AND of the flags, all failures that anybody knows of, and those
+// that everybody has acknowledged.
+struct Opinion {
+  std::int32_t flag = 0;
+  MemberSet failed{};
+  MemberSet acknowledged{};
+  bool operator==(const Opinion&) const = default;
+};
+
+struct ConsensusMessage {
+  enum class Kind : std::uint8_t {
+    kOpinion,   // to the leader, with the newest proposal that was accepted, if any
+    kAsk,       // of a new leader, to all
+    kProposal,  // of the leader, to all
+    kAccepted,  // to the leader
+    kDecided,   // to all, or to who asks
+  };
+  Kind kind = Kind::kOpinion;
+  std::int32_t leader = -1;  // kOpinion: whose proposal was accepted; kProposal, kAccepted: whose it is
+  Opinion opinion{};         // kOpinion
+  Opinion outcome{};         // kProposal, kDecided; kOpinion: what was accepted
+};
+
+class ConsensusMember {
+ public:
+  struct World {
+    std::function<bool(int member)> is_lost;
+    std::function<void(int member, const ConsensusMessage& message)> send;
+  };
+  ConsensusMember(int members, int own, World world)
+      : own_(own), world_(std::move(world)), said_(static_cast<std::size_t>(members)) {}
+
+  // This member takes part from now on.
+  void join(Opinion opinion);
+  // `from` is not lost.
+  void take(int from, const ConsensusMessage& message);
+  // Members may have been lost.
+  void look_at_losses();
+
+  [[nodiscard]] bool decided() const noexcept { return decided_; }
+  [[nodiscard]] const Opinion& outcome() const noexcept { return outcome_; }
+
+ private:
+  struct Said {
+    bool known = false;
+    ConsensusMessage message;
+    bool accepted = false;  // the own proposal
+  };
+
+  [[nodiscard]] int members() const noexcept { return static_cast<int>(said_.size()); }
+  [[nodiscard]] int first_left() const;
+  [[nodiscard]] ConsensusMessage own_opinion() const;
+  void tell(int member);
+  void tell_all(const ConsensusMessage& message);
+  void lead();
+  void decide(const Opinion& outcome);
+
+  int own_;
+  World world_;
+  bool joined_ = false;
+  Opinion opinion_;
+  int leader_ = -1;    // whom the opinion was sent to
+  int promised_ = -1;  // nothing of an earlier leader is accepted
+  int accepted_ = -1;  // whose proposal
+  Opinion outcome_;    // accepted, or decided
+  bool decided_ = false;
+  bool asked_ = false;     // as leader
+  bool proposed_ = false;  // as leader
+  std::vector<Said> said_;
+};
+
+}  // namespace hr::comm

@@ -1,0 +1,35 @@
+// Waiting for what no message tells: a socket, the launcher. Internal to comm/. Threads: library lock; others are let in
+// meanwhile.
+#pragma once
+
+#include <poll.h>
+
+#include <ctime>
+
+#include "base/lock.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::comm {
+
+// Until done() is true, asked between rounds of progress. After a while the core is left to others in between.
+template <class Done>
+void wait_outside(Done&& done) {
+  constexpr unsigned kEager = 2000;
+  constexpr unsigned kPatient = 20000;
+  p2p::PolledWait polled;
+  polled.hold(true);
+  unsigned rounds = 0;
+  const Status always = p2p::wait_until([&] {
+    if (done()) return true;
+    if (++rounds < kEager) return false;
+    const timespec pause{0, rounds < kPatient ? 100'000 : 1'000'000};
+    const int depth = LibraryLock::suspend();
+    ::ppoll(nullptr, 0, &pause, nullptr);
+    LibraryLock::resume(depth);
+    return false;
+  });
+  static_cast<void>(always);
+  polled.hold(false);
+}
+
+}  // namespace hr::comm

@@ -1,0 +1,68 @@
+// File: an open file (MPI 5.0 section 14.2), as one of its processes has it.
+//
+// Owner: reference counted. The handle is one reference, an operation under way holds another. The descriptor is closed
+// by MPI_File_close; the object may live on for operations that the program forgot.
+// Threads: library lock. What other threads of this layer look at, they hold by themselves: the descriptor (PosixFile)
+// and the view are not changed while an operation is under way.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/object.hpp"
+#include "comm/agree.hpp"
+#include "comm/communicator.hpp"
+#include "comm/errhandler.hpp"
+#include "io/file_view.hpp"
+#include "io/hints.hpp"
+#include "io/posix_file.hpp"
+#include "p2p/request.hpp"
+#include "p2p/task.hpp"
+
+namespace hr::io {
+
+class SharedWords;
+
+// The error of any of the members, which each of them knows after; and all have come here. One that has an error of its
+// own keeps it, with its text.
+[[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
+
+// A split collective that has begun.
+struct Split {
+  p2p::Request* request = nullptr;  // null: none
+  void* buffer = nullptr;
+  int kind = 0;
+};
+
+class File final : public Object {
+ public:
+  static constexpr ObjectKind kKind = ObjectKind::kFile;
+  File();
+  ~File();
+
+  [[nodiscard]] bool may_read() const noexcept;
+  [[nodiscard]] bool may_write() const noexcept;
+  [[nodiscard]] bool sequential() const noexcept;
+  [[nodiscard]] bool alone() const noexcept { return comm_->size() == 1; }
+
+  // Whom the exchanges of a collective call are among, by messages that no other call has.
+  [[nodiscard]] comm::Members members() const;
+  [[nodiscard]] comm::Members members(int tag) const;
+  // The same as a call that waits.
+  Status agree(Status own);
+  // What process 0 says, `bytes` of it. All have come here before it is said only where they have agreed before.
+  Status tell(void* data, std::size_t bytes);
+
+  Ref<comm::Communicator> comm_;  // its own, of the same processes
+  Ref<comm::Errhandler> errhandler_;
+  std::shared_ptr<PosixFile> disk_;
+  int amode_ = 0;
+  bool atomic_ = false;
+  Hints hints_;
+  std::shared_ptr<const FileView> view_;
+  Count pointer_ = 0;  // the individual one, in etypes
+  std::unique_ptr<SharedWords> shared_;
+  Split split_;
+};
+
+}  // namespace hr::io

@@ -1,0 +1,89 @@
+// FileView: which bytes of a file a process sees, and in which order (MPI 5.0 section 14.3).
+//
+// The view's data is the packed form of its filetype, tile after tile (layout/view.hpp); a position is a byte of that.
+// Offsets are bytes of the file. Etype and filetype are kept as the program gave them, and as they are in the file,
+// where the data representation has other widths (file_form.hpp).
+//
+// Owner: shared by a File and what is under way on it. Threads: immutable.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/count.hpp"
+#include "base/status.hpp"
+#include "io/datarep.hpp"
+#include "layout/datatype.hpp"
+#include "layout/host/cursor.hpp"
+
+namespace hr::io {
+
+class FileView {
+ public:
+  // Errors: MPI_ERR_ARG for types that no view may have (section 14.3: displacements that are negative or go back, a
+  // filetype that is not made of etypes, overlapping bytes of a file that is written).
+  static Status make(Count displacement, layout::Datatype& etype, layout::Datatype& filetype,
+                     const Representation& representation, bool writable, std::shared_ptr<const FileView>* view);
+  // What a file has first: bytes.
+  static std::shared_ptr<const FileView> bytes();
+
+  [[nodiscard]] Count displacement() const noexcept { return displacement_; }
+  [[nodiscard]] layout::Datatype& etype() const noexcept { return *etype_; }
+  [[nodiscard]] layout::Datatype& filetype() const noexcept { return *filetype_; }
+  [[nodiscard]] const Representation& representation() const noexcept { return *representation_; }
+  // Bytes that an etype has in the file.
+  [[nodiscard]] Count etype_bytes() const noexcept { return etype_bytes_; }
+  // No data at all.
+  [[nodiscard]] bool empty() const noexcept { return tile_bytes_ == 0; }
+  // All data is one run.
+  [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
+  // A byte further in the data is never further ahead in the file, so that position_at() can be asked.
+  [[nodiscard]] bool ordered() const noexcept { return ordered_; }
+  // The mean length of a run, in bytes.
+  [[nodiscard]] Count mean_run() const noexcept { return mean_run_; }
+
+  // Where the byte at a position is.
+  [[nodiscard]] Count offset_of(Count position) const;
+  // The first position that is at this offset or behind.
+  [[nodiscard]] Count position_at(Count offset) const;
+
+ private:
+  friend class RunWalker;
+  Status check(bool writable);
+  [[nodiscard]] Count within_tile(Count position) const;
+
+  Count displacement_ = 0;
+  Ref<layout::Datatype> etype_, filetype_;  // the program's
+  Ref<layout::Datatype> tile_;              // the filetype as it is in the file
+  const Representation* representation_ = nullptr;
+  Count etype_bytes_ = 1;
+  Count tile_bytes_ = 1;
+  Count tile_extent_ = 1;
+  Count mean_run_ = 0;
+  bool contiguous_ = true;
+  bool ordered_ = true;
+};
+
+// The runs of a part of a view's data, in order; neighbours are one run.
+class RunWalker {
+ public:
+  RunWalker(const FileView& view, Count position, Count bytes);
+  RunWalker(const RunWalker&) = delete;
+  RunWalker& operator=(const RunWalker&) = delete;
+
+  // False: there are no more.
+  bool next(Count* offset, Count* length);
+
+ private:
+  bool piece(Count* offset, Count* length);
+
+  Count left_;
+  Count origin_;
+  layout::Shape shape_;
+  layout::host::Cursor cursor_;
+  std::size_t block_ = 0;
+  Count within_ = 0;  // of the block
+  Count held_offset_ = 0, held_length_ = 0;
+};
+
+}  // namespace hr::io

@@ -1,0 +1,50 @@
+// PosixFile: a descriptor, and what is done with it, each call whole: what the system does in part or interrupts is
+// gone on with. Errors of the system become error classes of the standard here.
+//
+// Owner: shared by a File and what is under way on it. Threads: any, for data; open and close by one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/count.hpp"
+#include "base/status.hpp"
+
+namespace hr::io {
+
+class PosixFile {
+ public:
+  PosixFile() = default;
+  ~PosixFile();
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
+
+  // Flags and permissions of open(2).
+  Status open(const std::string& path, int flags, unsigned permissions);
+  Status close();
+
+  // *done: bytes that were moved, also with an error. Fewer than wanted without an error: the file ends there.
+  Status read(Count offset, std::byte* to, std::size_t bytes, std::size_t* done) const;
+  Status write(Count offset, const std::byte* from, std::size_t bytes, std::size_t* done) const;
+
+  Status size(Count* bytes) const;
+  Status resize(Count bytes) const;
+  // Space for the first `bytes`; the file is at least so long then.
+  Status reserve(Count bytes) const;
+  // What was written lasts.
+  Status sync() const;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+// The error of a system call: `what` was to be done with the file.
+[[gnu::cold]] Status system_error(int code, const char* what, const std::string& path);
+
+// MPI_File_delete.
+Status unlink(const std::string& path);
+
+}  // namespace hr::io

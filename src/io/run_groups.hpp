@@ -1,0 +1,34 @@
+// Run groups: the runs of a part of a view, as processes tell them to each other: runs of one length at equal distances
+// are one group.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "io/file_view.hpp"
+
+namespace hr::io {
+
+struct RunGroup {
+  Count offset = 0;  // of the first run, in the file
+  Count length = 0;
+  Count count = 1;
+  Count stride = 0;
+};
+
+// Of `bytes` of the view's data from a position on.
+[[nodiscard]] std::vector<RunGroup> groups_of(const FileView& view, Count position, Count bytes);
+
+// The same bytes as a datatype whose origin is the file's byte `origin`; committed.
+Status type_of(std::span<const RunGroup> groups, Count origin, Ref<layout::Datatype>* type);
+
+struct Interval {
+  Count first = 0;
+  Count last = 0;  // behind it
+};
+
+// What several lists of groups cover together, each in ascending order. Intervals that are no further than `gap` bytes
+// apart are one.
+[[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count gap);
+
+}  // namespace hr::io

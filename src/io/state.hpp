@@ -1,0 +1,29 @@
+// State: what io/ keeps for the process, from init() to finalize(). Owner: process-wide. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "io/datarep.hpp"
+#include "io/worker.hpp"
+#include "p2p/pinned_pool.hpp"
+
+namespace hr::io {
+
+struct State {
+  std::vector<std::unique_ptr<Representation>> representations;
+  std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle (device_transfer.hpp)
+  std::unique_ptr<Worker> worker;                               // null: nothing has been done in the background
+  std::uint64_t shared_files = 0;                               // made by this process: part of their names
+};
+
+namespace detail {
+extern std::unique_ptr<State> current_state;
+}
+
+[[nodiscard]] State& state();
+// The thread; made when it is first asked for.
+[[nodiscard]] Worker& worker();
+
+}  // namespace hr::io

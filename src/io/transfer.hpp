@@ -1,0 +1,38 @@
+// Transfer: data between memory and the bytes of a file that a view names, by this process alone.
+//
+// Runs of the file that lie close together are read at once into a buffer, gaps included, where that takes less time
+// than a call for each ("data sieving", hint romio_ds_read); what is written is written run by run, since the bytes of
+// a gap are not ours. Memory that is no run of the host goes through a buffer.
+//
+// *done: bytes of the view's data that were moved, from the position on, also with an error; fewer than wanted without
+// one: the file ended. Threads: any, where the memory is the host's; the layouts and the descriptor are not changed
+// meanwhile.
+#pragma once
+
+#include "io/file_view.hpp"
+#include "io/hints.hpp"
+#include "io/posix_file.hpp"
+#include "layout/view.hpp"
+
+namespace hr::io {
+
+struct Place {
+  const PosixFile* disk = nullptr;
+  const FileView* view = nullptr;
+  const Hints* hints = nullptr;
+  Count position = 0;
+};
+
+Status write_view(const Place& place, const layout::View& from, std::size_t* done);
+Status read_view(const Place& place, const layout::View& to, std::size_t* done);
+
+// The same for one run of host memory.
+Status write_run(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
+Status read_run(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
+
+// Bytes of library memory as a view, never to be classified.
+[[nodiscard]] layout::View bytes_view(const void* data, std::size_t bytes);
+// A part of the packed form of a contiguous view.
+[[nodiscard]] layout::View part_of(const layout::View& view, std::size_t offset, std::size_t bytes);
+
+}  // namespace hr::io

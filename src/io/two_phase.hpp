@@ -1,0 +1,102 @@
+// Two-phase access: the processes of a file move their data together (MPI 5.0 section 14.4, collective operations).
+//
+// All tell each other which range of the file theirs is. Where the ranges lie one behind the other, or the runs are
+// long, each goes its own way. Otherwise the whole range is cut into chunks, which some processes (the aggregators)
+// take in turn, a round at a time: in one phase data goes between its owner and the aggregator, in the other between
+// the aggregator and the file, in runs as long as they can be. A chunk's bytes that nobody has written are not touched.
+//
+// What goes to an aggregator in a round is announced by a header with the runs of the file; the data follows as one
+// message, which the aggregator receives straight to its places in the chunk. Data of devices goes as any message of
+// theirs does.
+//
+// At the end all processes know whether any of them had an error: what one is told to be written, another has written.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/operation.hpp"
+#include "io/run_groups.hpp"
+
+namespace hr::io {
+
+[[nodiscard]] p2p::Task two_phase(Operation* operation);
+
+// --- for its two directions ---
+
+// What a process tells of its part, and of what its program asked for; process 0's hints hold for all.
+struct Reach {
+  Count first = 0, last = 0;  // bytes of the file; equal: it has no data
+  Count bytes = 0, runs = 0;
+  Count file_size = 0;
+  Count chunk = 0, unit = 0;
+  int aggregators = 0;
+  Choice choice = Choice::kAutomatic;
+  bool ordered = true;
+  bool crowded = false;  // more processes than cores
+};
+
+// What all processes know alike.
+struct Plan {
+  comm::Members members{};
+  std::vector<Reach> reaches;
+  std::vector<int> aggregators;  // members
+  int own_place = -1;            // among them
+  Count origin = 0, end = 0, chunk = 0, rounds = 0;
+  Count bytes = 0;  // of this process, up to the end of the file where it reads
+
+  // What went wrong here. The others are served on.
+  Status status;
+  std::string detail;
+  void note(Status failed);
+
+  // The aggregator's part of a round; empty behind the end.
+  [[nodiscard]] Interval chunk_of(Count round, int aggregator) const noexcept;
+  [[nodiscard]] bool reaches_into(int member, const Interval& chunk) const noexcept;
+};
+
+// The part of a process in a chunk.
+struct Header {
+  static constexpr Count kInline = 4;
+  Count bytes = 0;
+  Count groups = 0;  // the first of them here, the rest in a message of its own
+  RunGroup first[kInline];
+};
+
+// What a process has to do with one chunk.
+struct Part {
+  int aggregator = 0;  // member
+  Header header;
+  std::vector<RunGroup> groups;
+  std::size_t offset = 0, bytes = 0;  // of the packed form of its memory
+  std::unique_ptr<std::byte[]> held;  // where that is not one run
+};
+
+// This process's parts of a round; announced to their aggregators.
+Status announce(const Operation& operation, const Plan& plan, Count round, std::vector<Part>* parts,
+                p2p::RequestList* requests);
+// What others have to do with this process's chunk: `members[i]` has lists[i].
+struct Announced {
+  Interval chunk;
+  std::vector<int> members;
+  std::vector<Header> headers;
+  std::vector<std::vector<RunGroup>> lists;
+};
+[[nodiscard]] p2p::Task receive_announcements(const Plan* plan, Count round, Announced* announced);
+
+// A member's runs in the buffer of a chunk. *type (may stay empty) is what the view borrows.
+Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
+               layout::View* view);
+
+// Messages to an aggregator and those back are apart, as an aggregator has both with itself.
+enum class Direction : int { kTo = 0, kBack = 0x40000000 };  // beside the tags of collectives
+Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+                    Direction direction = Direction::kTo);
+Status send_to(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
+               Direction direction = Direction::kTo);
+
+[[nodiscard]] p2p::Task write_together(Operation* operation, Plan* plan);
+[[nodiscard]] p2p::Task read_together(Operation* operation, Plan* plan);
+
+}  // namespace hr::io

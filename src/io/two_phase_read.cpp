@@ -1,0 +1,109 @@
+// The rounds of a collective read.
+#include <new>
+#include <utility>
+
+#include "io/two_phase.hpp"
+
+namespace hr::io {
+
+using p2p::Task;
+
+namespace {
+
+// Gaps that are read along.
+constexpr Count kSmallGap = Count{32} << 10;
+
+// Where this process's data of a round goes.
+Status expect_parts(const Operation& operation, const Plan& plan, std::vector<Part>& parts,
+                    p2p::RequestList* requests) {
+  const layout::View& memory = operation.memory();
+  for (Part& part : parts) {
+    if (part.bytes == 0) continue;
+    if (memory.contiguous) {
+      HR_TRY(receive_from(plan, part.aggregator, part_of(memory, part.offset, part.bytes), requests, Direction::kBack));
+      continue;
+    }
+    part.held.reset(new (std::nothrow) std::byte[part.bytes]);
+    if (part.held == nullptr) return fail(Errc::kNoMem, "no memory for %zu bytes to unpack", part.bytes);
+    HR_TRY(receive_from(plan, part.aggregator, bytes_view(part.held.get(), part.bytes), requests, Direction::kBack));
+  }
+  return kOk;
+}
+
+Status unpack_parts(const Operation& operation, const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    if (part.held != nullptr) HR_TRY(layout::unpack(operation.memory(), part.offset, part.bytes, part.held.get()));
+  }
+  return kOk;
+}
+
+Status read_chunk(const PosixFile& disk, const Announced& announced, std::byte* buffer) {
+  for (const Interval& each : cover(announced.lists, kSmallGap)) {
+    const auto bytes = static_cast<std::size_t>(each.last - each.first);
+    std::size_t done = 0;
+    HR_TRY(disk.read(each.first, buffer + (each.first - announced.chunk.first), bytes, &done));
+    if (done < bytes) {
+      return fail(Errc::kIo, "%s became shorter while it was read: it ends before byte %lld", disk.path().c_str(),
+                  static_cast<long long>(each.last));
+    }
+  }
+  return kOk;
+}
+
+struct Chunk {
+  std::unique_ptr<std::byte[]> buffer;
+  Announced announced;
+  Job job;
+};
+
+Task serve(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
+  if (chunk->buffer == nullptr) {
+    // Zeros: what is sent where reading has failed is nobody's memory.
+    chunk->buffer.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(plan->chunk)]());
+    if (chunk->buffer == nullptr) {
+      co_return fail(Errc::kNoMem, "no memory for a buffer of %lld bytes; hint cb_buffer_size makes it smaller",
+                     static_cast<long long>(plan->chunk));
+    }
+  }
+  Task hearing = receive_announcements(plan, round, &chunk->announced);
+  HR_CO_TRY(co_await hearing);
+  std::function<Status()> what = [disk = operation->place().disk, chunk] {
+    return read_chunk(*disk, chunk->announced, chunk->buffer.get());
+  };
+  Task reading = operation->work(&chunk->job, &what);
+  const Status read = co_await reading;
+  plan->note(read);
+  const std::size_t count = chunk->announced.members.size();
+  p2p::RequestList requests(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (chunk->announced.headers[i].bytes == 0) continue;
+    Ref<layout::Datatype> type;
+    layout::View view;
+    HR_CO_TRY(view_of(chunk->announced, i, chunk->buffer.get(), &type, &view));
+    HR_CO_TRY(send_to(*plan, chunk->announced.members[i], view, &requests, Direction::kBack));
+  }
+  HR_CO_TRY(co_await requests.all());
+  co_return kOk;
+}
+
+}  // namespace
+
+Task read_together(Operation* operation, Plan* plan) {
+  Chunk chunk;
+  const std::size_t most = 3 * plan->aggregators.size();
+  std::vector<Part> parts;
+  for (Count round = 0; round < plan->rounds; ++round) {
+    p2p::RequestList requests(most);
+    HR_CO_TRY(announce(*operation, *plan, round, &parts, &requests));
+    HR_CO_TRY(expect_parts(*operation, *plan, parts, &requests));
+    if (plan->own_place >= 0) {
+      Task serving = serve(operation, plan, round, &chunk);
+      HR_CO_TRY(co_await serving);
+    }
+    HR_CO_TRY(co_await requests.all());
+    HR_CO_TRY(unpack_parts(*operation, parts));
+  }
+  co_return kOk;
+}
+
+}  // namespace hr::io

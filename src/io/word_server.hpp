@@ -1,0 +1,63 @@
+// WordServer: process 0 of a file whose processes are on several hosts answers what the others ask of its words.
+//
+// A hook of p2p/progress.hpp: it answers in every round of progress that has something to answer. Questions come with
+// tag 0 in the file's own point-to-point context, answers go with the tag that the question names.
+// Owner: SharedWords; ends when nobody asks any more. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+
+#include "comm/communicator.hpp"
+#include "io/shared_words.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::io {
+
+enum Question : int { kAdvance, kLock, kUnlock };
+
+struct QuestionMessage {
+  int question = kAdvance;
+  int rank = 0;
+  int tag = 0;  // of the answer
+  Count value = 0;
+};
+
+class WordServer {
+ public:
+  WordServer(comm::Communicator& comm, Words& words) noexcept : comm_(comm), words_(words) {}
+  ~WordServer();
+  WordServer(const WordServer&) = delete;
+  WordServer& operator=(const WordServer&) = delete;
+
+  Status begin();
+
+ private:
+  struct Answer {
+    Count value = 0;
+    p2p::Request* request = nullptr;
+  };
+  struct Waiting {
+    std::uint64_t ticket;
+    int rank, tag;
+  };
+
+  static bool hook(void* server) { return static_cast<WordServer*>(server)->serve(); }
+  bool serve();
+  Status post();
+  void take_question();
+  void answer(int rank, int tag, Count value);
+  bool grant();
+  void drop_answers();
+
+  comm::Communicator& comm_;
+  Words& words_;
+  QuestionMessage message_;
+  p2p::Request* question_ = nullptr;
+  std::list<Answer> answers_;
+  std::deque<Waiting> waiting_;  // for the lock, in the order of their tickets
+  bool serving_ = false;
+};
+
+}  // namespace hr::io

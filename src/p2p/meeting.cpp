@@ -1,0 +1,55 @@
+#include "p2p/meeting.hpp"
+
+#include <algorithm>
+
+#include "boot/boot.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+transport::Job job() {
+  const boot::Identity& identity = boot::identity();
+  return {identity.rank, identity.size, boot::processes(), identity.job_id, true};
+}
+
+}  // namespace
+
+Status describe(bool make, std::string* address) {
+  const Status status = transport::describe(job(), make, address);
+  take_transports();
+  return status;
+}
+
+Status meet(const transport::Meeting& meeting) {
+  Engine& state = *engine();
+  state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
+  for (const int proc : meeting.theirs) {
+    // One that was lost, and has come back.
+    Peer& peer = peer_of(proc);
+    if (&peer != &state.unconnected && peer.lost) peer.lost = false;
+  }
+  const Status met = transport::meet(job(), meeting);
+  take_transports();
+  return met;
+}
+
+void part(std::span<const int> procs) {
+  Engine& state = *engine();
+  for (const int proc : procs) {
+    Peer& peer = peer_of(proc);
+    if (&peer == &state.unconnected) continue;
+    // It may be named as busy, and stays where it is.
+    peer.connected = false;
+    peer.plain_below = 0;
+    peer.transport = nullptr;
+    peer.memory = nullptr;
+    peer.has_our_place = false;
+    peer.place = 0;
+  }
+  wake_waiting();  // in a transport that may go
+  transport::part(procs, progress.sleeping_waits != 0);
+  take_transports();
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,331 @@
+#include "p2p/partitioned.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "layout/op.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/partitioned_operation.hpp"
+#include "p2p/task.hpp"
+
+namespace hr::p2p {
+namespace {
+
+PartitionedOperations& operations() { return own<PartitionedOperations>(); }
+
+Status make(const PartitionedArguments& arguments, bool is_receive, Request** out) {
+  Request* request =
+      make_request(arguments.data, is_receive, {arguments.context, arguments.own_rank, arguments.tag}, -1);
+  if (request == nullptr)
+    return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
+  request->persistent_ = true;
+  request->active_ = false;
+  request->state_ = std::make_unique<Partitioned>(*request, arguments, is_receive);
+  *out = request;
+  return kOk;
+}
+
+Partitioned* partitioned(Request& request, bool is_receive) {
+  auto* const found = dynamic_cast<Partitioned*>(request.state_.get());
+  return found != nullptr && request.is_receive_ == is_receive ? found : nullptr;
+}
+
+Status find_started_send(Request& request, Partitioned** out) {
+  *out = partitioned(request, false);
+  if (*out == nullptr)
+    return fail(Errc::kRequest,
+                "the request is not of a partitioned send (MPI_Psend_init), which alone has partitions "
+                "that can be marked as ready");
+  if (!request.active())
+    return fail(Errc::kRequest,
+                "the partitioned send is not started; call MPI_Start before its partitions are marked "
+                "as ready");
+  return kOk;
+}
+
+}  // namespace
+
+Partitioned::Partitioned(Request& request, const PartitionedArguments& arguments, bool is_receive)
+    : request_(&request),
+      arguments_(arguments),
+      type_(Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(arguments.data.type))),
+      is_receive_(is_receive),
+      id_(operations().next_id++) {
+  operations().alive.emplace(id_, this);
+  met_ = arguments_.peer_proc < 0;
+}
+
+Partitioned::~Partitioned() {
+  if (engine() == nullptr) return;
+  auto& alive = operations().alive;
+  if (const auto found = alive.find(id_); found != alive.end() && found->second == this) alive.erase(found);
+  for (Part& each : parts_) {
+    if (each.message != nullptr) detail::abandon(&each.message, 1);
+  }
+}
+
+// --- meeting ---
+
+void Partitioned::meet(int parts, int first_tag) {
+  met_ = true;
+  first_tag_ = first_tag;
+  look_for_ready_ = true;
+  if (unfit_ = make_parts(parts); !unfit_.ok()) why_unfit_ = take_detail();
+}
+
+void Partitioned::meet_other_size(std::size_t bytes) {
+  met_ = true;
+  unfit_ = fail(Errc::kTruncate,
+                "the partitioned %s rank %d with tag %d has %zu bytes in all, the other side %zu: both must have the "
+                "same amount of data",
+                is_receive_ ? "receive from" : "send to", arguments_.peer_rank, arguments_.tag, arguments_.data.packed,
+                bytes);
+  why_unfit_ = take_detail();
+}
+
+bool Partitioned::uses_tags(const PartitionedArguments& of, int first, int count) const noexcept {
+  return is_receive_ && met_ && arguments_.context == of.context && arguments_.peer_rank == of.peer_rank &&
+         first < first_tag_ + static_cast<int>(parts_.size()) && first_tag_ < first + count;
+}
+
+Status Partitioned::make_parts(int count) {
+  parts_ = std::vector<Part>(static_cast<std::size_t>(count));
+  const std::size_t bytes = count == 0 ? 0 : arguments_.data.packed / static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < parts_.size(); ++i) HR_TRY(make_part(i * bytes, bytes, &parts_[i]));
+  return kOk;
+}
+
+Status Partitioned::make_part(std::size_t offset, std::size_t bytes, Part* part) {
+  const auto element = static_cast<std::size_t>(type_->size());
+  part->offset = offset;
+  if (bytes == 0 || (offset % element == 0 && bytes % element == 0)) {
+    // By integers: the address may be MPI_BOTTOM.
+    const Count first = element == 0 ? 0 : static_cast<Count>(offset / element);
+    const auto address = reinterpret_cast<std::uintptr_t>(arguments_.data.address) +
+                         static_cast<std::uintptr_t>(first * type_->extent());
+    return layout::make_view(reinterpret_cast<void*>(address), bytes == 0 ? 0 : static_cast<Count>(bytes / element),
+                             *type_, &part->view);
+  }
+  part->aside = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  return layout::make_view(part->aside.get(), static_cast<Count>(bytes), *layout::predefined_type(abi::kByte),
+                           &part->view);
+}
+
+// --- one start ---
+
+Status Partitioned::start(Request& request) {
+  request.begin();
+  request.active_ = true;
+  request.completion_ = {};
+  request.detail_.clear();
+  request.retain();
+  request.engine_reference_ = true;
+  not_ready_ = is_receive_ ? 0 : arguments_.partitions;
+  settled_ = 0;
+  given_up_ = false;
+  error_ = kOk;
+  for (Part& each : parts_) each.begun = each.settled = false;
+  ready_.assign(is_receive_ ? 0 : static_cast<std::size_t>(arguments_.partitions), false);
+  look_for_ready_ = true;
+  if (is_receive_ && met_) begin_ready();
+  PartitionedOperations& all = operations();
+  all.started.push_back(this);
+  add_hook(&PartitionedOperations::advance_all, &all);
+  return kOk;
+}
+
+void Partitioned::begin_ready() {
+  look_for_ready_ = false;
+  for (std::size_t i = 0; i < parts_.size() && !given_up_; ++i) {
+    if ((is_receive_ || ready_[i]) && !parts_[i].begun) begin(i);
+  }
+}
+
+void Partitioned::begin(std::size_t index) {
+  Part& part = parts_[index];
+  part.begun = true;
+  const int tag = first_tag_ + static_cast<int>(index);
+  const Status status = is_receive_
+                            ? ireceive(part.view, {arguments_.context, arguments_.peer_rank, tag}, &part.message)
+                            : isend(part.view, arguments_.peer_proc, {arguments_.context, arguments_.own_rank, tag},
+                                    Mode::kStandard, &part.message);
+  if (!status.ok()) note(status);
+}
+
+void Partitioned::note(Status error) {
+  std::string text = take_detail();
+  if (!error_.ok()) return;
+  error_ = error;
+  why_ = std::move(text);
+}
+
+// Whether the part's message has ended; the first time, what it brought goes to its place.
+bool Partitioned::settle(Part& part) {
+  if (part.settled) return true;
+  if (!part.begun || (part.message != nullptr && !part.message->complete())) return false;
+  part.settled = true;
+  Request* const message = std::exchange(part.message, nullptr);
+  if (message == nullptr) return true;
+  Status status = message->completion_.error;
+  if (!status.ok()) {
+    set_detail(message->detail());
+  } else if (part.aside != nullptr && is_receive_) {
+    status = layout::unpack(arguments_.data, part.offset, message->completion_.bytes, part.aside.get());
+  }
+  if (!status.ok()) note(status);
+  release(message);
+  return true;
+}
+
+bool Partitioned::advance() {
+  if (!given_up_) {
+    Status hopeless_because = unfit_;
+    if (!unfit_.ok()) {
+      set_detail(why_unfit_);
+    } else if (any_endings() && arguments_.peer_proc >= 0) {
+      hopeless_because = hopeless({arguments_.context, arguments_.peer_rank, arguments_.tag});
+    }
+    if (!hopeless_because.ok()) {
+      note(hopeless_because);
+      given_up_ = true;
+    }
+  }
+  if (met_ && look_for_ready_) begin_ready();
+  const std::size_t before = settled_;
+  while (settled_ < parts_.size() && settle(parts_[settled_])) ++settled_;
+  return settled_ != before;
+}
+
+bool Partitioned::is_over() noexcept {
+  if (!given_up_) return met_ && not_ready_ == 0 && settled_ == parts_.size();
+  return std::all_of(parts_.begin(), parts_.end(), [&](Part& each) { return !each.begun || settle(each); });
+}
+
+void Partitioned::report() {
+  Completion completion;
+  if (is_receive_ && arguments_.peer_proc < 0) {
+    completion.source = abi::kProcNull;
+  } else if (is_receive_) {
+    completion.source = arguments_.peer_rank;
+    completion.tag = arguments_.tag;
+    completion.bytes = arguments_.data.packed;
+  }
+  completion.error = error_;
+  if (!error_.ok()) set_detail(why_);
+  complete(*request_, completion);
+}
+
+bool PartitionedOperations::advance_all(void* self) {
+  auto& all = *static_cast<PartitionedOperations*>(self);
+  if (all.advancing) return false;  // another thread is, and was made to wait by a long copy
+  all.advancing = true;
+  bool moved = false;
+  for (std::size_t i = 0; i < all.started.size();) {
+    Partitioned* const each = all.started[i];
+    moved |= each->advance();
+    if (!each->is_over()) {
+      ++i;
+      continue;
+    }
+    all.started[i] = all.started.back();
+    all.started.pop_back();
+    each->report();
+    moved = true;
+  }
+  all.advancing = false;
+  if (all.started.empty()) remove_hook(&advance_all, self);
+  return moved;
+}
+
+// --- what the program marks and asks ---
+
+Status Partitioned::check_ready(int partition) const {
+  if (partition < 0 || partition >= arguments_.partitions)
+    return fail(Errc::kArg, "partition %d does not exist; the partitioned send has %d, from 0 on", partition,
+                arguments_.partitions);
+  if (ready_[static_cast<std::size_t>(partition)])
+    return fail(Errc::kArg, "partition %d has been marked as ready before since the last MPI_Start", partition);
+  return kOk;
+}
+
+void Partitioned::make_ready(int partition) {
+  const auto index = static_cast<std::size_t>(partition);
+  ready_[index] = true;
+  --not_ready_;
+  if (met_ && !look_for_ready_ && !given_up_ && index < parts_.size()) begin(index);
+}
+
+Status Partitioned::has_arrived(int partition, bool* arrived) {
+  if (partition < 0 || partition >= arguments_.partitions)
+    return fail(Errc::kArg, "partition %d does not exist; the partitioned receive has %d, from 0 on", partition,
+                arguments_.partitions);
+  *arrived = true;
+  if (!request_->active() || request_->complete() || given_up_) return kOk;
+  *arrived = false;
+  if (!met_ || look_for_ready_) return kOk;
+  // The parts of the sender that this one overlaps, by their shares of the whole: also where there are no bytes.
+  const auto own = static_cast<std::size_t>(arguments_.partitions);
+  const std::size_t at = static_cast<std::size_t>(partition) * parts_.size();
+  for (std::size_t i = at / own; i * own < at + parts_.size(); ++i) {
+    if (!settle(parts_[i])) return kOk;
+  }
+  *arrived = true;
+  return kOk;
+}
+
+Status partitioned_send_init(const PartitionedArguments& arguments, Request** request) {
+  HR_TRY(make(arguments, false, request));
+  if (arguments.peer_proc >= 0) offer_partitioned(static_cast<Partitioned&>(*(*request)->state_));
+  return kOk;
+}
+
+Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request) {
+  HR_TRY(make(arguments, true, request));
+  if (arguments.peer_proc >= 0) post_partitioned(static_cast<Partitioned&>(*(*request)->state_));
+  return kOk;
+}
+
+Status partitions_ready(Request& request, int low, int high) {
+  Partitioned* send = nullptr;
+  HR_TRY(find_started_send(request, &send));
+  if (low > high)
+    return fail(Errc::kArg, "the range of partitions from %d to %d is empty: the first is beyond the last", low, high);
+  HR_TRY(send->check_ready(low));
+  HR_TRY(send->check_ready(high));
+  for (int i = low; i <= high; ++i) HR_TRY(send->check_ready(i));
+  for (int i = low; i <= high; ++i) send->make_ready(i);
+  return kOk;
+}
+
+Status partitions_ready(Request& request, int count, const int* partitions) {
+  Partitioned* send = nullptr;
+  HR_TRY(find_started_send(request, &send));
+  for (int i = 0; i < count; ++i) HR_TRY(send->check_ready(partitions[i]));
+  std::vector<int> sorted(partitions, partitions + count);
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) return fail(Errc::kArg, "partition %d is in the list more than once", *twice);
+  for (int i = 0; i < count; ++i) send->make_ready(partitions[i]);
+  return kOk;
+}
+
+Status partition_arrived(Request& request, int partition, bool* arrived) {
+  Partitioned* const receive = partitioned(request, true);
+  if (receive == nullptr)
+    return fail(Errc::kRequest,
+                "the request is not of a partitioned receive (MPI_Precv_init), which alone has "
+                "partitions that arrive");
+  HR_TRY(receive->has_arrived(partition, arrived));
+  if (*arrived) return kOk;
+  // Rounds let other threads in, which may complete and free the request only if the program does so while it asks.
+  Status status = kOk;
+  const auto ask = [&] {
+    status = receive->has_arrived(partition, arrived);
+    return !status.ok() || *arrived;
+  };
+  poll_for_test(ask);
+  static_cast<void>(ask());
+  return status;
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,41 @@
+// Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one by
+// one, and whose receiver may ask for each of its own parts.
+//
+// The two sides meet once, in the order of their init calls, by context, source and tag, apart from all other messages
+// (section 4.2.1). The sender offers at init; the receive that the offer meets accepts it and says which tags the parts
+// have. From then on a part that is ready is an ordinary message of the context for partitioned communication, so that
+// it takes whatever way suits its memory, and the receiver has a receive posted for each part of the sender. A part of
+// the sender that ends in the midst of an element of the receiver's type is received aside and unpacked.
+//
+// The numbers of parts, counts and types of the two sides are independent; the bytes of all parts together must be
+// equal: MPI_ERR_TRUNCATE at both sides otherwise.
+// Owner: the request owns the operation. Memory: as of other persistent requests. Threads: library lock.
+#pragma once
+
+#include "p2p/p2p.hpp"
+
+namespace hr::p2p {
+
+struct PartitionedArguments {
+  layout::View data;   // of all partitions
+  int partitions = 0;  // of data.count / partitions elements each
+  std::uint32_t context = 0;
+  int tag = 0;
+  int own_rank = 0;   // of this process in the communicator
+  int peer_rank = 0;  // of the other side
+  int peer_proc = -1;  // -1: MPI_PROC_NULL
+};
+
+// Created inactive, with one reference, the caller's.
+Status partitioned_send_init(const PartitionedArguments& arguments, Request** request);
+Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request);
+
+// MPI_Pready and its kin: all of these partitions or, with an error, none. Errors: MPI_ERR_REQUEST (no partitioned
+// send, or not started), MPI_ERR_ARG (no such partition, or ready already).
+Status partitions_ready(Request& request, int low, int high);
+Status partitions_ready(Request& request, int count, const int* partitions);
+
+// MPI_Parrived; true for a request that is not active. Makes progress. Errors: as above, of a receive.
+Status partition_arrived(Request& request, int partition, bool* arrived);
+
+}  // namespace hr::p2p

@@ -1,0 +1,125 @@
+// How the two sides of a partitioned operation meet: an offer of the send's, which the receive answers.
+#include <climits>
+#include <cstring>
+
+#include "p2p/partitioned_operation.hpp"
+
+namespace hr::p2p {
+namespace {
+
+using wire::Kind;
+
+// Behind the envelope, whose length is that of all partitions.
+struct OfferTail {
+  std::uint64_t sender;
+  std::int32_t partitions;
+};
+
+// Behind the sender's cookie.
+struct AnswerTail {
+  std::uint64_t bytes;     // of the receive
+  std::int32_t first_tag;  // kUnfit: another length than the send's
+};
+constexpr std::int32_t kUnfit = -1;
+
+PartitionedOperations& operations() { return own<PartitionedOperations>(); }
+
+// Takes the first of a key's queue, which goes with its last.
+template <class Queues>
+bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename Queues::mapped_type::value_type* out) {
+  const auto found = queues.find(key);
+  if (found == queues.end()) return false;
+  *out = found->second.front();
+  found->second.pop_front();
+  if (found->second.empty()) queues.erase(found);
+  return true;
+}
+
+// Tags that no other receive from there has, on this context.
+int reserve_tags(const PartitionedArguments& receive, int count) {
+  PartitionedOperations& all = operations();
+  for (;;) {
+    if (count > INT_MAX - all.next_tag) {
+      all.next_tag = 0;
+      all.tags_are_reused = true;
+    }
+    const int first = all.next_tag;
+    all.next_tag += count;
+    bool taken = false;
+    if (all.tags_are_reused) {
+      for (const auto& [id, each] : all.alive) taken |= each->uses_tags(receive, first, count);
+    }
+    if (!taken) return first;
+  }
+}
+
+void meet(Partitioned& receive, const PartitionedOffer& offer) {
+  AnswerTail tail{receive.arguments().data.packed, kUnfit};
+  if (tail.bytes == offer.bytes) {
+    tail.first_tag = reserve_tags(receive.arguments(), offer.partitions);
+    receive.meet(offer.partitions, tail.first_tag);
+  } else {
+    receive.meet_other_size(offer.bytes);
+  }
+  send_control(offer.from_proc, wire::answer(Kind::kPartitionsMet, offer.sender), &tail, sizeof tail);
+}
+
+void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  const Envelope envelope = wire::envelope_of(header);
+  OfferTail tail;
+  std::memcpy(&tail, payload, sizeof tail);
+  const PartitionedOffer offer{from, tail.sender, header.words[2], tail.partitions};
+  const PartitionedOperations::Key key{envelope.context, envelope.source, envelope.tag};
+  PartitionedOperations& all = operations();
+  std::uint64_t id = 0;
+  if (!take_first(all.posted, key, &id)) {
+    all.offers[key].push_back(offer);
+    return;
+  }
+  // One that was freed without a start has been met all the same.
+  if (const auto receive = all.alive.find(id); receive != all.alive.end()) meet(*receive->second, offer);
+}
+
+void deliver_answer(int, const transport::Header& header, const std::byte* payload, std::size_t) {
+  AnswerTail tail;
+  std::memcpy(&tail, payload, sizeof tail);
+  const auto found = operations().alive.find(header.words[2]);
+  if (found == operations().alive.end()) return;
+  Partitioned& send = *found->second;
+  if (tail.first_tag == kUnfit) {
+    send.meet_other_size(tail.bytes);
+  } else {
+    send.meet(send.arguments().partitions, tail.first_tag);
+  }
+}
+
+constexpr Arrival kArrivals[] = {
+    {Kind::kPartitions, deliver_offer},
+    arrival<deliver_answer>(Kind::kPartitionsMet),
+};
+
+}  // namespace
+
+std::span<const Arrival> partitioned_arrivals() noexcept { return kArrivals; }
+
+void offer_partitioned(Partitioned& send) {
+  const PartitionedArguments& arguments = send.arguments();
+  const OfferTail tail{send.id(), arguments.partitions};
+  send_control(arguments.peer_proc,
+               wire::envelope(Kind::kPartitions, {arguments.context, arguments.own_rank, arguments.tag},
+                              arguments.data.packed),
+               &tail, sizeof tail);
+}
+
+void post_partitioned(Partitioned& receive) {
+  const PartitionedArguments& arguments = receive.arguments();
+  const PartitionedOperations::Key key{arguments.context, arguments.peer_rank, arguments.tag};
+  PartitionedOffer offer{};
+  if (take_first(operations().offers, key, &offer)) {
+    meet(receive, offer);
+  } else {
+    operations().posted[key].push_back(receive.id());
+  }
+}
+
+}  // namespace hr::p2p

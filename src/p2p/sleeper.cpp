@@ -1,0 +1,147 @@
+#include "p2p/sleeper.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "p2p/engine.hpp"
+
+namespace hr::p2p {
+namespace {
+
+// Where what arrives does not end the sleep.
+constexpr double kUnheard = 200e-6;
+constexpr double kLongest = 1;
+
+// A program that ends without MPI_Finalize: what the listener wakes is about to be destroyed.
+void close_at_exit() {
+  if (engine() != nullptr) engine()->sleeper.end_listener();
+}
+
+// The program's signals are for the program's threads.
+template <class Start>
+void with_signals_blocked(Start&& start) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  start();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void Sleeper::open(std::span<transport::Transport* const> transports) {
+  end_listener();
+  heard_.clear();
+  limit_ = kLongest;
+  for (transport::Transport* each : transports) {
+    if (!each->can_sleep()) continue;
+    if (first_ == nullptr || first_ == each) {
+      first_ = each;
+    } else if (each->arrivals() >= 0) {
+      heard_.push_back(std::make_unique<Heard>(each));
+    } else {
+      limit_ = kUnheard;
+    }
+  }
+}
+
+std::optional<std::uint32_t> Sleeper::arm() {
+  const auto armed = first_->arm();
+  if (!armed || heard_.empty()) return armed;
+  if (!listener_.joinable() && !start()) give_up();
+  for (const auto& each : heard_) {
+    if (listen(*each)) continue;
+    first_->sleep(*armed, 0);
+    return std::nullopt;
+  }
+  return armed;
+}
+
+void Sleeper::sleep(std::uint32_t armed, double at_most_seconds) {
+  first_->sleep(armed, std::min(at_most_seconds, limit_));
+}
+
+bool Sleeper::listen(Heard& to) {
+  if (!to.transport->arm_arrivals()) return false;
+  // Armed by a sleep before and not told yet: it still will be.
+  if (to.armed.exchange(true, std::memory_order_acq_rel)) return true;
+  epoll_event wanted{};
+  wanted.events = EPOLLIN | EPOLLONESHOT;
+  wanted.data.ptr = &to;
+  return ::epoll_ctl(events_, EPOLL_CTL_MOD, to.transport->arrivals(), &wanted) == 0;
+}
+
+bool Sleeper::start() noexcept {
+  events_ = ::epoll_create1(EPOLL_CLOEXEC);
+  end_ = ::eventfd(0, EFD_CLOEXEC);
+  epoll_event none{};
+  bool added = events_ >= 0 && end_ >= 0;
+  for (const auto& each : heard_) {
+    added = added && ::epoll_ctl(events_, EPOLL_CTL_ADD, each->transport->arrivals(), &none) == 0;
+  }
+  none.events = EPOLLIN;
+  if (!added || ::epoll_ctl(events_, EPOLL_CTL_ADD, end_, &none) != 0) return false;
+  owner_ = ::getpid();
+  static const int registered = std::atexit(close_at_exit);
+  static_cast<void>(registered);
+  with_signals_blocked([this] {
+    try {
+      listener_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+    }
+  });
+  return listener_.joinable();
+}
+
+void Sleeper::run() noexcept {
+  ::pthread_setname_np(::pthread_self(), "mpi listener");
+  for (;;) {
+    epoll_event event{};
+    if (::epoll_wait(events_, &event, 1, -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (event.data.ptr == nullptr) return;
+    static_cast<Heard*>(event.data.ptr)->armed.store(false, std::memory_order_release);
+    first_->wake();
+  }
+}
+
+void Sleeper::give_up() noexcept {
+  log::write(log::Level::kNote,
+             "no thread can wait for the network beside shared memory; waits look for messages %.0f times a second",
+             1 / kUnheard);
+  heard_.clear();
+  limit_ = kUnheard;
+}
+
+void Sleeper::end_listener() noexcept {
+  if (listener_.joinable() && owner_ != ::getpid()) listener_.detach();
+  if (listener_.joinable()) {
+    const std::uint64_t one = 1;
+    while (::write(end_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    listener_.join();
+  }
+  for (int* each : {&events_, &end_}) {
+    if (*each >= 0) ::close(*each);
+    *each = -1;
+  }
+}
+
+void Sleeper::close() noexcept {
+  end_listener();
+  heard_.clear();
+  first_ = nullptr;
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,69 @@
+// Sleeper: how threads of this process sleep until a message comes, by whichever transport.
+//
+// They sleep on the first transport that can (Transport::sleep()). What arrives by another that has a descriptor for
+// arrivals (Transport::arrivals()) ends the sleep through a thread of ours, the listener: it waits for the descriptors,
+// each armed for one event by who goes to sleep, and then wakes the sleepers. While nobody sleeps it is not woken, but
+// once, by the first arrival after a sleep that ended otherwise. It begins with the first sleep that needs it.
+// Where a transport can neither sleep nor be listened to, sleeps are short.
+//
+// Owner: the engine. Lifetime: open() when the transports are, close() before they go. Threads: arm() under the library
+// lock; sleep() and wake() any, without it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+class Sleeper {
+ public:
+  Sleeper() = default;
+  ~Sleeper() { close(); }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+
+  // Again where there are more of them than before.
+  void open(std::span<transport::Transport* const> transports);
+  void close() noexcept;
+
+  [[nodiscard]] bool can_sleep() const noexcept { return first_ != nullptr; }
+  // Empty where something has arrived already. Else one sleep() with what it returned follows (see Transport::arm()).
+  [[nodiscard]] std::optional<std::uint32_t> arm();
+  void sleep(std::uint32_t armed, double at_most_seconds);
+  void wake() noexcept {
+    if (first_ != nullptr) first_->wake();
+  }
+  // Earlier than close(): at the end of a program that does not call MPI_Finalize.
+  void end_listener() noexcept;
+
+ private:
+  struct Heard {
+    transport::Transport* transport;
+    std::atomic<bool> armed{false};  // the listener will be told of the next arrival
+  };
+
+  // Whether the listener is told of what arrives from now on, and nothing has arrived yet.
+  bool listen(Heard& to);
+  bool start() noexcept;
+  void run() noexcept;
+  void give_up() noexcept;
+
+  transport::Transport* first_ = nullptr;
+  double limit_ = 0;  // seconds
+  std::vector<std::unique_ptr<Heard>> heard_;
+  std::thread listener_;
+  pid_t owner_ = 0;  // a forked child has no such thread
+  int events_ = -1;  // what the listener waits for
+  int end_ = -1;     // readable: it is to end
+};
+
+}  // namespace hr::p2p

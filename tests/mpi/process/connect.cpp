@@ -1,0 +1,192 @@
+// Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two that were started apart.
+// Run as "connect CASE [file]".
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "family.hpp"
+
+namespace {
+
+using family::rank_in;
+using family::size_of;
+
+constexpr const char* kService = "a service: of two words";
+
+MPI_Comm half_of_world(bool* first) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  *first = rank < size_of(MPI_COMM_WORLD) / 2;
+  MPI_Comm half = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, *first ? 0 : 1, 0, &half));
+  return half;
+}
+
+// One half accepts, the other one connects; the name goes by publishing, and once more by a message.
+void within() {
+  bool first = false;
+  MPI_Comm half = half_of_world(&first);
+  char port[MPI_MAX_PORT_NAME] = "";
+  const bool leads = rank_in(half) == 0;
+  if (first && leads) {
+    CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+    CHECK_OK(MPI_Publish_name(kService, MPI_INFO_NULL, port));
+  }
+  for (int round = 0; round < 3; ++round) {
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_Comm inter = MPI_COMM_NULL;
+    if (first) {
+      CHECK_OK(MPI_Comm_accept(leads ? port : "not looked at", MPI_INFO_NULL, 0, half, &inter));
+    } else {
+      char found[MPI_MAX_PORT_NAME] = "";
+      if (leads) CHECK_OK(MPI_Lookup_name(kService, MPI_INFO_NULL, found));
+      CHECK_OK(MPI_Comm_connect(found, MPI_INFO_NULL, 0, half, &inter));
+    }
+    family::use(inter, first);
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+  }
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (first && leads) {
+    CHECK_OK(MPI_Unpublish_name(kService, MPI_INFO_NULL, port));
+    CHECK_OK(MPI_Close_port(port));
+  }
+  CHECK_OK(MPI_Comm_free(&half));
+}
+
+// Two jobs; the name goes through a file, which appears whole.
+void serve(const std::string& file) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  const bool leads = rank_in(MPI_COMM_WORLD) == 0;
+  if (leads) {
+    CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+    std::ofstream(file + ".new") << port;
+    std::filesystem::rename(file + ".new", file);
+  }
+  for (int round = 0; round < 3; ++round) {
+    MPI_Comm inter = MPI_COMM_NULL;
+    CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    family::use(inter, true);
+    // The last one stays connected to MPI_Finalize.
+    CHECK_OK(round == 2 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
+  }
+  if (leads) CHECK_OK(MPI_Close_port(port));
+}
+
+void call(const std::string& file) {
+  std::string port;
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    while (!std::filesystem::exists(file)) ::usleep(1000);
+    std::getline(std::ifstream(file), port);
+    std::filesystem::remove(file);
+  }
+  for (int round = 0; round < 3; ++round) {
+    MPI_Comm inter = MPI_COMM_NULL;
+    CHECK_OK(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    family::use(inter, false);
+    CHECK_OK(round == 2 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
+  }
+}
+
+// A pair of processes with a socket, which is theirs again afterwards.
+void join(const std::string& path) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  int listening = -1;
+  if (rank == 0) {
+    ::unlink(path.c_str());
+    listening = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(::bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    CHECK_EQ(::listen(listening, 1), 0);
+  }
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  int socket = -1;
+  if (rank == 0) {
+    socket = ::accept(listening, nullptr, nullptr);
+    ::close(listening);
+    ::unlink(path.c_str());
+  } else {
+    socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  for (int round = 0; round < 2; ++round) {
+    // What the program says at once afterwards is its own affair.
+    MPI_Comm inter = MPI_COMM_NULL;
+    CHECK_OK(MPI_Comm_join(socket, &inter));
+    const char said = static_cast<char>('a' + rank);
+    char heard = 0;
+    CHECK_EQ(::write(socket, &said, 1), 1);
+    CHECK_EQ(::read(socket, &heard, 1), 1);
+    CHECK_EQ(heard, static_cast<char>('a' + 1 - rank));
+    CHECK_EQ(family::remote_size_of(inter), 1);
+    family::use(inter, rank == 0);
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+  }
+  ::close(socket);
+}
+
+void errors() {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  MPI_Comm inter = MPI_COMM_NULL;
+  char port[MPI_MAX_PORT_NAME] = "";
+  CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+  std::string wrong = port;
+  wrong.back() = wrong.back() == '0' ? '1' : '0';
+  for (const std::string name : {"", "nonsense", "headrace_127.0.0.1_70000_x_y"}) {
+    CHECK_CLASS(MPI_Comm_connect(name.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
+    CHECK_CLASS(MPI_Comm_accept(name.c_str(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
+    CHECK_CLASS(MPI_Close_port(name.c_str()), MPI_ERR_PORT);
+    CHECK(inter == MPI_COMM_NULL);
+  }
+  CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+  CHECK_OK(MPI_Close_port(port));
+  CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+  CHECK_CLASS(MPI_Close_port(port), MPI_ERR_PORT);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    char found[MPI_MAX_PORT_NAME] = "";
+    CHECK_CLASS(MPI_Lookup_name("nobody", MPI_INFO_NULL, found), MPI_ERR_NAME);
+    CHECK_CLASS(MPI_Unpublish_name("nobody", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+    CHECK_OK(MPI_Publish_name("somebody", MPI_INFO_NULL, port));
+    CHECK_CLASS(MPI_Publish_name("somebody", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+    CHECK_OK(MPI_Lookup_name("somebody", MPI_INFO_NULL, found));
+    CHECK_EQ(std::string(found), std::string(port));
+    CHECK_OK(MPI_Unpublish_name("somebody", MPI_INFO_NULL, port));
+    CHECK_CLASS(MPI_Lookup_name("somebody", MPI_INFO_NULL, found), MPI_ERR_NAME);
+  }
+  int pipes[2];
+  CHECK_EQ(::pipe(pipes), 0);
+  CHECK_CLASS(MPI_Comm_join(pipes[0], &inter), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Comm_join(-1, &inter), MPI_ERR_ARG);
+  // The other side goes away in the midst of it.
+  int ends[2];
+  CHECK_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ::close(ends[1]);
+  CHECK_CLASS(MPI_Comm_join(ends[0], &inter), MPI_ERR_OTHER);
+  CHECK_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const char nonsense[] = "\377\377\377\377\377\377\377\377 this is no message";
+  CHECK_EQ(::write(ends[1], nonsense, sizeof nonsense), static_cast<ssize_t>(sizeof nonsense));
+  CHECK_CLASS(MPI_Comm_join(ends[0], &inter), MPI_ERR_OTHER);
+  for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string part = argc > 1 ? argv[1] : "within";
+  const std::string file = argc > 2 ? argv[2] : "";
+  check::Environment environment(&argc, &argv);
+  if (part == "within") within();
+  if (part == "serve") serve(file);
+  if (part == "call") call(file);
+  if (part == "join") join(file);
+  if (part == "errors") errors();
+  return 0;
+}

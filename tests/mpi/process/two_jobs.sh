@@ -1,0 +1,18 @@
+#!/bin/sh
+# two_jobs.sh MPIEXEC PROGRAM FILE RANKS RANKS: two jobs that were started apart connect. 0 ranks: without mpiexec. Both
+# must end well, and nothing of them be left.
+mpiexec=$1 program=$2 file=$3 servers=$4 callers=$5
+rm -f "$file" "$file.new"
+start() {
+  if [ "$1" = 0 ]; then shift; exec "$program" "$@" "$file"; fi
+  ranks=$1; shift
+  exec "$mpiexec" --timeout 50 -n "$ranks" "$program" "$@" "$file"
+}
+(start "$servers" serve) &
+server=$!
+(start "$callers" call)
+call=$?
+wait $server
+serve=$?
+echo "serve: $serve, call: $call"
+[ $serve = 0 ] && [ $call = 0 ] && ! ls "${HEADRACE_SHM_DIR:-/dev/shm}" | grep "\.meeting\."
