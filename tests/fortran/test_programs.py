@@ -10,9 +10,9 @@ from support import BUILD, COMPILER, HERE, WORK, mpiexec, mpifort, needs_compile
 
 INTERFACES = {"f08": "F08", "mpi": "MODULE", "mpif": "MPIF"}
 RANKS = (1, 2, 4)
-PROGRAMS = ("environment", "messages", "types", "communicators")
+PROGRAMS = ("environment", "messages", "types", "communicators", "windows")
 # The scenarios of these chapters come with their functions; until then every_function.py calls them.
-LATER = ("one_sided", "io", "partitioned", "process")
+LATER = ("io", "partitioned", "process")
 # What programs call once, at their end or their start: other tests do.
 ELSEWHERE = {"MPI_Abort", "MPI_Init", "MPI_Finalize", "MPI_Comm_spawn"}
 
