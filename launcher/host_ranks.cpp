@@ -32,9 +32,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   ranks_.resize(numbers.size());
   for (std::size_t at = 0; at < numbers.size(); ++at) ranks_[at].number = numbers[at];
   PmiServer::Callbacks answers;
-  answers.send = [this](int number, std::string_view line) {
-    send_line(number, line);
-  };
+  answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
     catch_up(rank);  // it has said why

@@ -290,7 +290,8 @@ void Job::on_message(World& world, const Message& message) {
       return on_lost(world, message);
     case Kind::kBound:
       if (message.rank < 0) return error_.write(this, message.text);
-      return say(name_of(world, message.rank) + (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
+      return say(name_of(world, message.rank) +
+                 (message.text.empty() ? " is not bound" : " is bound to CPU " + message.text));
     case Kind::kOutput:
       return on_output(world, message);
     case Kind::kInputTaken:
@@ -349,8 +350,8 @@ void Job::give_credit(World& world, int host, int stream) {
 void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
   catch_up();
-  error_.write(this,
-               name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" + message.text);
+  error_.write(this, name_of(world, message.rank) + " crashes by signal " + signal_text(message.numbers[1]) + ":\n" +
+                         message.text);
 }
 
 void Job::on_abort(World& world, const Message& message) {
@@ -422,8 +423,8 @@ void Job::judge_death(World& world, const Message& message, int signal, bool dum
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
-  fail_rank(128 + signal,
-            name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
+  fail_rank(128 + signal, name_of(world, message.rank) + " was killed by signal " + signal_text(signal) +
+                              (dumped ? ", core dumped" : ""));
 }
 
 // Who waits for a rank that is gone says so.

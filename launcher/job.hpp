@@ -1,7 +1,7 @@
 // Job: one run of mpiexec, from the first rank's start to the last one's end.
 //
-// It has a World for what the command line names, and one more for each that its ranks spawn (MPI 5.0 section 11.8), each
-// with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all.
+// It has a World for what the command line names, and one more for each that its ranks spawn (MPI 5.0 section 11.8),
+// each with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all.
 // A world that cannot start is told to who spawned it, and is nobody else's affair. Job also keeps the names that ranks
 // publish.
 //
@@ -60,7 +60,7 @@ class Job {
   };
   // The ranks that start together.
   struct World {
-    int number = 0;                   // 0: those of the command line
+    int number = 0;                    // 0: those of the command line
     std::deque<RankOutput> outputs{};  // two for each rank
     std::vector<RankState> ranks{};
     std::map<std::pair<int, int>, Taken> taken{};  // of host and stream
@@ -73,7 +73,7 @@ class Job {
     bool over = false;
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // of a spawned one
-    bool answered = false;           // the spawner has been told that it runs, or why it does not
+    bool answered = false;             // the spawner has been told that it runs, or why it does not
   };
 
   // Start
@@ -128,12 +128,12 @@ class Job {
   Sink& error_;
   std::string own_name_;
   std::list<World> worlds_;
-  int spawned_ = 0;  // worlds so far
+  int spawned_ = 0;                           // worlds so far
   std::map<std::string, std::string> names_;  // published ports by service
   std::unique_ptr<InputSource> input_;
   std::unique_ptr<InputPipe> terminal_;  // to rank 0, where it is here
   std::unique_ptr<Signals> signals_;
-  int input_host_ = -1;                                                // where rank 0 is, if not here
+  int input_host_ = -1;                                        // where rank 0 is, if not here
   std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over
   std::size_t where_asked_ = 0;
   bool started_ = false;

@@ -60,7 +60,8 @@ std::string encode(const JobPlan& plan) {
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
   writer.text(topo::to_text(plan.mapping));
-  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going, plan.spawned}) writer.number(flag ? 1 : 0);
+  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going, plan.spawned})
+    writer.number(flag ? 1 : 0);
   writer.number(static_cast<std::int64_t>(plan.given.size()));
   for (const auto& [key, value] : plan.given) {
     writer.text(key);

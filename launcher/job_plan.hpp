@@ -45,7 +45,7 @@ struct JobPlan {
   bool report_bindings = false;
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
-  bool spawned = false;  // by a rank of another job of this mpiexec
+  bool spawned = false;                                    // by a rank of another job of this mpiexec
   std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
   std::set<std::string> shm_directories;
 
@@ -55,7 +55,7 @@ struct JobPlan {
   std::string mpiexec;  // path of the program
 
   // No part of what is sent:
-  int adopted = -1;  // the PMI socket of the one rank, which is no child of ours (--serve)
+  int adopted = -1;                              // the PMI socket of the one rank, which is no child of ours (--serve)
   std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }

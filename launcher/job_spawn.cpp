@@ -79,12 +79,12 @@ void Job::on_name(World& world, const Message& message) {
   switch (message.numbers[0]) {
     case Message::kPublish:
       if (!is_known) names_[service] = port;
-      return reply(asker, is_known ? "cmd=publish_result rc=-1 msg=already_published"
-                                   : "cmd=publish_result rc=0 msg=success");
+      return reply(asker,
+                   is_known ? "cmd=publish_result rc=-1 msg=already_published" : "cmd=publish_result rc=0 msg=success");
     case Message::kUnpublish:
       if (is_known) names_.erase(known);
-      return reply(asker, is_known ? "cmd=unpublish_result rc=0 msg=success"
-                                   : "cmd=unpublish_result rc=-1 msg=not_published");
+      return reply(asker,
+                   is_known ? "cmd=unpublish_result rc=0 msg=success" : "cmd=unpublish_result rc=-1 msg=not_published");
     default:
       return reply(asker, is_known ? "cmd=lookup_result rc=0 port=" + known->second
                                    : "cmd=lookup_result rc=-1 msg=not_published");

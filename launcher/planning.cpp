@@ -277,7 +277,8 @@ Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* 
   Options own = options;
   const Program like = options.programs.empty() ? Program() : options.programs.front();
   own.programs.clear();
-  for (const SpawnRequest::Part& part : request.programs) HR_TRY(make_program(part, like, &own.programs.emplace_back()));
+  for (const SpawnRequest::Part& part : request.programs)
+    HR_TRY(make_program(part, like, &own.programs.emplace_back()));
   // Who spawns has the cores already.
   own.mapping = {};
   own.mapping.bound = false;

@@ -30,7 +30,7 @@ class PmiServer {
     // All ranks here have said what they see of their host (boot/host_view.hpp): pairs of a view and the ranks that
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
-    std::function<void(const std::string& key)> ask;           // a rank waits for a key that is not here; asked once
+    std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
     // A question about a service (Message::kPublish and its like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;

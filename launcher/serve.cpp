@@ -19,7 +19,8 @@ int socket_in(const char* text) {
   std::from_chars(text, text + std::strlen(text), descriptor);
   int type = 0;
   socklen_t size = sizeof type;
-  return descriptor > STDERR_FILENO && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? descriptor : -1;
+  return descriptor > STDERR_FILENO && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? descriptor
+                                                                                                        : -1;
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ int socket_in(const char* text) {
 int serve(const char* descriptor) {
   const int socket = socket_in(descriptor);
   if (socket < 0) {
-    std::fprintf(stderr, "mpiexec --serve is what the library starts for a process that spawns; it is of no use by hand\n");
+    std::fprintf(stderr,
+                 "mpiexec --serve is what the library starts for a process that spawns; it is of no use by hand\n");
     return kUsageExit;
   }
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);

@@ -65,8 +65,8 @@ class Communicator final : public Object {
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
-  bool has_others_ = false;   // processes of other jobs (connections.hpp)
-  bool disconnects_ = false;  // its end ends connections
+  bool has_others_ = false;                       // processes of other jobs (connections.hpp)
+  bool disconnects_ = false;                      // its end ends connections
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;
