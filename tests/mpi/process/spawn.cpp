@@ -305,5 +305,11 @@ int main(int argc, char** argv) {
   if (part == "errors") errors();
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
+  // For who kills it.
+  while (part == "loop") {
+    MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children);
+    family::use(inter, true);
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+  }
   return 0;
 }
