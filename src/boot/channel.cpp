@@ -75,7 +75,8 @@ Status Channel::write_some() {
     const ssize_t count = ::send(socket_, out_.data() + written_, out_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && would_wait(errno)) return kOk;
-    if (count < 0) return fail(Errc::kOther, "the connection to the other group's root broke: %s", std::strerror(errno));
+    if (count < 0)
+      return fail(Errc::kOther, "the connection to the other group's root broke: %s", std::strerror(errno));
     written_ += static_cast<std::size_t>(count);
   }
   return kOk;

@@ -1,9 +1,9 @@
 // Channel: whole messages over a stream socket, between two processes that have nothing else in common yet.
 //
 // Used by the leaders of two groups that connect (comm/connect.hpp), before there is a path between them. Nothing
-// waits: step() moves what can be moved. A greeting comes first where one is asked for: the other side's must be what is
-// expected before a byte behind it is looked at. A message has its length in front, and no more is read than belongs to
-// it: the socket may be the program's (MPI_Comm_join). What others claim as a length is limited, and memory is taken
+// waits: step() moves what can be moved. A greeting comes first where one is asked for: the other side's must be what
+// is expected before a byte behind it is looked at. A message has its length in front, and no more is read than belongs
+// to it: the socket may be the program's (MPI_Comm_join). What others claim as a length is limited, and memory is taken
 // as bytes arrive.
 // Owner: who connects; an own socket is closed with it. Threads: library lock.
 #pragma once

@@ -61,7 +61,8 @@ Status parse(std::string_view text, Contact* contact) {
   const char* const end = rank.data() + rank.size();
   const auto read = std::from_chars(rank.data(), end, contact->rank);
   if (read.ec == std::errc() && read.ptr == end && contact->rank >= 0 && !contact->job.empty()) return kOk;
-  return fail(Errc::kOther, "\"%.*s\" was sent as the contact of a process", static_cast<int>(text.size()), text.data());
+  return fail(Errc::kOther, "\"%.*s\" was sent as the contact of a process", static_cast<int>(text.size()),
+              text.data());
 }
 
 int meet(const Contact& contact) {

@@ -1,8 +1,8 @@
 // An mpiexec of our own for a process that was started without one: it starts what the process spawns, and keeps names.
 //
-// It is the installation's (bin/mpiexec beside the library's folder), started on the first need with one end of a socket
-// pair, in a process group of its own. It ends when this process does and all it started has ended; should this process
-// die without a good-bye, it ends what is left. Owner: the singleton provider. Threads: library lock.
+// It is the installation's (bin/mpiexec beside the library's folder), started on the first need with one end of a
+// socket pair, in a process group of its own. It ends when this process does and all it started has ended; should this
+// process die without a good-bye, it ends what is left. Owner: the singleton provider. Threads: library lock.
 #pragma once
 
 #include <sys/types.h>

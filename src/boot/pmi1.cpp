@@ -397,8 +397,8 @@ class Pmi1 final : public Helper {
   std::string space_;
   std::string spawned_;        // the job that was spawned last, where our own launcher says it
   std::string spawned_ended_;  // one that has ended
-  std::string line_;      // the last answer
-  std::string received_;  // what came after it
+  std::string line_;           // the last answer
+  std::string received_;       // what came after it
 };
 
 bool detect() noexcept {

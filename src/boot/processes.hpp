@@ -76,7 +76,8 @@ class Processes {
   [[nodiscard]] int with_number(int number) const noexcept;
   // An order of processes that is the same everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // The number of a host by its signature (contact.hpp), which is the same in all jobs; a new one where it is not known.
+  // The number of a host by its signature (contact.hpp), which is the same in all jobs; a new one where it is not
+  // known.
   int host_with(std::string_view signature);
   // The signature of a host of this job: processes of others that have it are there, too.
   void name_host(int host, std::string_view signature);
@@ -89,8 +90,8 @@ class Processes {
 
  private:
   std::vector<Process> entries_;
-  std::vector<std::string> jobs_;        // [0]: this process's own
-  std::vector<std::uint32_t> numbers_;   // of the first process of each job
+  std::vector<std::string> jobs_;                  // [0]: this process's own
+  std::vector<std::uint32_t> numbers_;             // of the first process of each job
   std::unordered_map<std::uint64_t, int> others_;  // by job and rank
   std::unordered_map<std::string, int> hosts_;     // by signature
   int next_host_ = 0;

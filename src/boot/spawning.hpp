@@ -27,7 +27,8 @@ struct SpawnedProgram {
 // meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; no process of the job is left then.
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done);
-// After that, as long as none of them has come to the parent's port. Errors: MPI_ERR_SPAWN where they have ended without.
+// After that, as long as none of them has come to the parent's port. Errors: MPI_ERR_SPAWN where they have ended
+// without.
 Status spawned_are_there();
 
 // What whoever spawned this process's job gave it; empty: it was not spawned. Asks the launcher.

@@ -2,9 +2,9 @@
 // own. Sizes are bytes to a few kilobytes a process; all take O(log n) rounds.
 //
 // All members call the same exchanges in the same order with the same context and tag. Messages carry numbers of
-// processes as sources (boot::Processes::number_of()), so that exchanges of different sets of processes on one tag cannot mix as long as their order is the
-// same wherever they overlap.
-// Memory: everything pointed to must outlive the task. Threads: library lock.
+// processes as sources (boot::Processes::number_of()), so that exchanges of different sets of processes on one tag
+// cannot mix as long as their order is the same wherever they overlap. Memory: everything pointed to must outlive the
+// task. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -71,8 +71,8 @@ class Communicator final : public Object {
   std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
   std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
   std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)
-  bool has_others_ = false;   // processes of other jobs (connections.hpp)
-  bool disconnects_ = false;  // its end ends connections
+  bool has_others_ = false;       // processes of other jobs (connections.hpp)
+  bool disconnects_ = false;      // its end ends connections
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
   Ref<Group> local_;
   Ref<Group> remote_;

@@ -122,7 +122,8 @@ bool wants_network(const Offer& one, const Offer& other) {
   return several && lacks;
 }
 
-// Every member says how it is reached, and the leaders trade that. *own: comes with a number, which becomes the leader's.
+// Every member says how it is reached, and the leaders trade that. *own: comes with a number, which becomes the
+// leader's.
 Status trade_offers(const Members& members, int leader, Line* line, bool network, Offer* own, Offer* other) {
   const bool leads = members.me == leader;
   std::string contact;
@@ -311,8 +312,8 @@ constexpr char kOfSeveral = 2;
 
 Blob pack_names(const ProcList& procs) {
   const boot::Processes& processes = boot::processes();
-  const bool one = std::all_of(procs.begin(), procs.end(),
-                               [&](int proc) { return processes[proc].job == processes[procs[0]].job; });
+  const bool one =
+      std::all_of(procs.begin(), procs.end(), [&](int proc) { return processes[proc].job == processes[procs[0]].job; });
   Blob blob;
   add_bytes(one ? &kOfOneJob : &kOfSeveral, 1, &blob);
   if (!one) {

@@ -26,6 +26,19 @@ void for_others(const Communicator& comm, Each&& each) {
   }
 }
 
+// Each of them has come to where this is called, too, or is lost: one that is ends no wait for another.
+void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
+  const int self = boot::processes().self();
+  std::vector<p2p::Task> tasks;
+  tasks.reserve(others.size());
+  for (const int proc : others) {
+    if (!p2p::is_lost(proc)) tasks.push_back(exchange(self, proc, context, tag, nullptr, nullptr, 0));
+  }
+  for (p2p::Task& task : tasks) {
+    if (!p2p::run_blocking(std::move(task)).ok()) static_cast<void>(take_detail());
+  }
+}
+
 }  // namespace
 
 void hold_connections(Communicator& comm) {
@@ -53,25 +66,16 @@ void release_connections(Communicator& comm) noexcept {
 
 void leave_together(Communicator& comm) {
   if (!comm.has_others_) return;
-  const Participants participants(comm);
-  const Members members = participants.next_creation(comm);
-  std::uint64_t word = 0;
-  // Whom this cannot be said to has left already.
-  if (!p2p::run_blocking(and_reduce(members, &word, 1)).ok()) static_cast<void>(take_detail());
+  std::vector<int> others;
+  for_others(comm, [&others](int proc) { others.push_back(proc); });
+  const auto tag = static_cast<int>(comm.creations_++ & 0x7fffffff);
+  meet_each(others, comm.context() + kCreationContext, tag);
 }
 
 void say_goodbye() {
   std::vector<int> connected;
-  for (const auto& [proc, uses] : state->connections.uses) {
-    if (!p2p::is_lost(proc)) connected.push_back(proc);
-  }
-  const int self = boot::processes().self();
-  std::vector<p2p::Task> tasks;
-  tasks.reserve(connected.size());
-  for (const int proc : connected) tasks.push_back(exchange(self, proc, kGoodbyeContext, kGoodbyeTag, nullptr, nullptr, 0));
-  for (p2p::Task& task : tasks) {
-    if (!p2p::run_blocking(std::move(task)).ok()) static_cast<void>(take_detail());
-  }
+  for (const auto& [proc, uses] : state->connections.uses) connected.push_back(proc);
+  meet_each(connected, kGoodbyeContext, kGoodbyeTag);
   state->connections.uses.clear();
   if (!connected.empty()) p2p::part(connected);
 }

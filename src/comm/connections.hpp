@@ -21,7 +21,8 @@ struct Connections {
 void hold_connections(Communicator& comm);
 void release_connections(Communicator& comm) noexcept;
 
-// All processes of the communicator have come here, or are lost. Without processes of other jobs it does nothing.
+// All processes of other jobs in the communicator have come here, or are lost. Without processes of other jobs it does
+// nothing.
 void leave_together(Communicator& comm);
 // To all that are still connected.
 void say_goodbye();

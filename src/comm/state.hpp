@@ -36,7 +36,7 @@ struct State {
   ContextTable contexts;
   std::vector<std::uint32_t> early_revocations;  // failure.cpp
   std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
-  Communicator* parent = nullptr;  // its reference is the handle's; null: none, or freed
+  Communicator* parent = nullptr;                // its reference is the handle's; null: none, or freed
   Connections connections;
   std::vector<std::unique_ptr<boot::Port>> ports;  // opened by the program
 };

@@ -1,5 +1,5 @@
-// Waiting for what no message tells: a socket, the launcher. Internal to comm/. Threads: library lock; others are let in
-// meanwhile.
+// Waiting for what no message tells: a socket, the launcher. Internal to comm/. Threads: library lock; others are let
+// in meanwhile.
 #pragma once
 
 #include <poll.h>

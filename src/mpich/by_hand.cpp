@@ -45,6 +45,20 @@ void attribute_out(int keyval, void* attribute_val, int flag) {
   }
 }
 
+bool is_root(MPI_Comm comm, int root) {
+  int rank = -1;
+  return standard.MPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
+// Where nothing was started, all codes are one and the same class; how many, a process that is not the root may have
+// been told wrongly.
+void spawn_codes_out(int code, int* codes, int most) {
+  if (code == MPI_SUCCESS || codes == nullptr) return;
+  int wanted = code;
+  standard.MPI_Error_class(code, &wanted);
+  for (int i = 0; i < most && codes[i] == wanted; ++i) codes[i] = ErrorCode::out(wanted);
+}
+
 // What integers of a constructor are constants (MPI 5.0 section 5.1.13): the order is the last one of arrays; before
 // it, darray's distributions, their arguments and the sizes of the process grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
@@ -93,6 +107,39 @@ HR_ENTRY(MPI_Win_get_attr, int entry_MPI_Win_get_attr(int win, int keyval, void*
   return ErrorCode::out(code);
 }
 HR_ALIAS(MPI_Win_get_attr, MPI_Win_get_attr);
+
+HR_ENTRY(MPI_Comm_spawn,
+         int entry_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, int info, int root, int comm,
+                                  int* intercomm, int array_of_errcodes[])) {
+  HandleOut<Kind::kComm> made(intercomm);
+  const MPI_Comm parents = in<Kind::kComm>(comm);
+  const MPI_Info hints = is_root(parents, root) ? in<Kind::kInfo>(info) : MPI_INFO_NULL;
+  const int code = standard.MPI_Comm_spawn(command, argv, maxprocs, hints, Rank::in(root), parents, made.argument(),
+                                           array_of_errcodes);
+  made.finish();
+  spawn_codes_out(code, array_of_errcodes, maxprocs);
+  return ErrorCode::out(code);
+}
+HR_ALIAS(MPI_Comm_spawn, MPI_Comm_spawn);
+
+HR_ENTRY(MPI_Comm_spawn_multiple,
+         int entry_MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[],
+                                           const int array_of_maxprocs[], const int array_of_info[], int root, int comm,
+                                           int* intercomm, int array_of_errcodes[])) {
+  HandleOut<Kind::kComm> made(intercomm);
+  const MPI_Comm parents = in<Kind::kComm>(comm);
+  const bool here = is_root(parents, root);
+  HandlesIn<Kind::kInfo> hints(array_of_info, here ? count : 0);
+  const int code =
+      standard.MPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, hints.argument(),
+                                       Rank::in(root), parents, made.argument(), array_of_errcodes);
+  made.finish();
+  int processes = 0;
+  for (int i = 0; here && i < count && array_of_maxprocs != nullptr; ++i) processes += array_of_maxprocs[i];
+  spawn_codes_out(code, array_of_errcodes, processes);
+  return ErrorCode::out(code);
+}
+HR_ALIAS(MPI_Comm_spawn_multiple, MPI_Comm_spawn_multiple);
 
 HR_ENTRY(MPI_Type_get_contents,
          int entry_MPI_Type_get_contents(int datatype, int max_integers, int max_addresses, int max_datatypes,

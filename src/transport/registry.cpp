@@ -17,9 +17,9 @@ namespace {
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
-  std::vector<const Record*> records;                // those that the knob allows
+  std::vector<const Record*> records;  // those that the knob allows
   const Upcalls* upcalls = nullptr;
-  std::vector<std::unique_ptr<Transport>> parted;    // in which a thread may still be asleep
+  std::vector<std::unique_ptr<Transport>> parted;  // in which a thread may still be asleep
 };
 std::unique_ptr<State> state;
 
@@ -202,9 +202,8 @@ Status meet(const Job& job, const Meeting& meeting) {
     const int proc = meeting.theirs[at];
     if (path_of_messages(proc) != nullptr) continue;
     const std::string& address = meeting.addresses[at];
-    const bool met = std::ranges::any_of(state->active, [&](Transport* each) {
-      return !address.empty() && each->meet(proc, address).ok();
-    });
+    const bool met = std::ranges::any_of(
+        state->active, [&](Transport* each) { return !address.empty() && each->meet(proc, address).ok(); });
     if (!met) {
       return fail(Errc::kOther, "none of the transports here reaches rank %d of job %.*s, which is on another host",
                   job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),

@@ -267,7 +267,7 @@ struct Meeting {
   std::vector<int> ours;    // this process's set
   std::vector<int> theirs;  // none of which is in the other set
   std::vector<std::string> addresses;  // of theirs
-  bool first = false;       // ours comes first wherever both are numbered
+  bool first = false;                  // ours comes first wherever both are numbered
 };
 
 // One record a transport, listed in record_list.cpp.
@@ -279,7 +279,8 @@ struct Record {
   // Made only where there are processes that no transport before it reaches.
   bool fills_gaps = false;
   // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
-  Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here, std::unique_ptr<Transport>* out) = nullptr;
+  Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here,
+                 std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors:
@@ -303,8 +304,8 @@ enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory
 // Not connected.
 [[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
 
-// The address of this process for processes of other jobs on other hosts. `make`: where no transport has one, that which
-// fills gaps is made now; else it stays empty.
+// The address of this process for processes of other jobs on other hosts. `make`: where no transport has one, that
+// which fills gaps is made now; else it stays empty.
 Status describe(const Job& job, bool make, std::string* address);
 // Opens paths to the others of a meeting; those that can be reached already keep theirs. What it returns is of this
 // process alone. active() may be other transports afterwards.

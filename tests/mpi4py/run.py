@@ -3,6 +3,7 @@
 
   run.py --prefix P --environment E build               environment E: mpi4py built with P/bin/mpicc
   run.py --prefix P --environment E wheel               environment E: mpi4py's wheel, and P's libraries where pip puts them
+  run.py --prefix P --environment E futures             mpi4py.futures: its tests with pools that spawn, and its server
   run.py --prefix P --environment E test --ranks N      the suite under P/bin/mpiexec; fails on what expected.txt does not name
 """
 
@@ -92,15 +93,13 @@ def failed_tests(log: str) -> list[str]:
 
 def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[str]) -> int:
     suite = environment / f"mpi4py-{VERSION}"
-    # MPI_Comm_spawn is missing, and the suite's process pools wait for ever for what it would have started; so do the
-    # ranks of test_dynproc for a port that rank 0 could not open.
-    settings = {**os.environ, "MPI4PY_TEST_SPAWN": "0"}
     # testIAgree starts mpi4py's stand-in for MPIX_Comm_iagree (an allreduce), which is what the wheel has, and a barrier on one
     # communicator in different orders on different ranks, which section 6.12 of the standard forbids.
     is_wheel = (environment / "lib" / "libmpi.so.12").is_symlink()
     without = ["-x", "testIAgree"] if is_wheel else []
+    settings = {**os.environ, "MPI4PY_TEST_SPAWN": "1"}
     command = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n", str(ranks),
-               environment / "bin" / "python", "test/main.py", "-v", "-e", "test_dynproc", *without]
+               environment / "bin" / "python", "test/main.py", "-v", *without]
     for name in only:
         command += ["-i", name]
     log_path = environment / f"ranks-{ranks}.txt"
@@ -127,6 +126,48 @@ def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[s
     return 1 if surprises else 0
 
 
+def end_of(command: list, name: str, environment: Path, folder: Path, timeout: int, settings: dict[str, str]) -> bool:
+    """Runs one of the programs with pools; whether it has ended well, in time."""
+    log_path = environment / f"futures-{name}.txt"
+    with open(log_path, "w", encoding="utf-8") as log_file:
+        try:
+            code = subprocess.run([str(part) for part in command], cwd=folder, env=settings, stdout=log_file,
+                                  stderr=subprocess.STDOUT, check=False, timeout=timeout).returncode
+        except subprocess.TimeoutExpired:
+            code = -1
+    log = log_path.read_text(encoding="utf-8", errors="replace")
+    totals = re.findall(r"Ran (\d+) tests in ([\d.]+)s\s+(OK|FAILED)", log)
+    good = code == 0 and bool(totals) and all(state == "OK" for _, _, state in totals)
+    print(f"mpi4py.futures, {name}: {'; '.join(f'{ran} tests in {seconds} s, {state}' for ran, seconds, state in totals)}"
+          f"{'' if good else f' (exit code {code}); see {log_path}'}")
+    return good
+
+
+def futures(prefix: Path, environment: Path, timeout: int) -> int:
+    """Pools whose workers are spawned, by a job and by a process without a launcher, and a server that others connect to."""
+    folder = environment / f"mpi4py-{VERSION}" / "demo" / "futures"
+    python = environment.resolve() / "bin" / "python"
+    launch = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n"]
+    library = f"{prefix / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    alone = {**os.environ, "LD_LIBRARY_PATH": library}
+    good = end_of([*launch, "1", python, "test_futures.py"], "spawned", environment, folder, timeout, dict(os.environ))
+    good &= end_of([*launch, "2", python, "-m", "mpi4py.futures", "test_futures.py"], "of-the-job", environment, folder,
+                   timeout, dict(os.environ))
+    good &= end_of([python, "test_futures.py"], "alone", environment, folder, timeout, alone)
+    server = subprocess.Popen([str(part) for part in [*launch, "2", python, "-m", "mpi4py.futures.server", "--bind",
+                                                      "localhost"]], cwd=folder)
+    try:
+        good &= end_of(["sh", "-c", f"for try in 1 2 3 4 5 6 7 8 9; do sleep 1; {prefix / 'bin' / 'mpiexec'} -n 1 {python} "
+                        "test_service.py --host localhost && echo 'Ran 1 tests in 0s' && echo OK && exit 0; done; exit 1"],
+                       "served", environment, folder, timeout, dict(os.environ))
+        good &= server.wait(timeout=30) == 0
+    except subprocess.TimeoutExpired:
+        good = False
+    finally:
+        server.kill()
+    return 0 if good else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path, required=True)
@@ -134,6 +175,8 @@ def main() -> int:
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("build")
     actions.add_parser("wheel")
+    pools = actions.add_parser("futures")
+    pools.add_argument("--timeout", type=int, default=240)
     suite = actions.add_parser("test")
     suite.add_argument("--ranks", type=int, required=True)
     suite.add_argument("--timeout", type=int, default=900)
@@ -143,6 +186,8 @@ def main() -> int:
         return build(arguments.prefix, arguments.environment)
     if arguments.action == "wheel":
         return wheel(arguments.prefix, arguments.environment)
+    if arguments.action == "futures":
+        return futures(arguments.prefix, arguments.environment, arguments.timeout)
     return test(arguments.prefix, arguments.environment, arguments.ranks, arguments.timeout, arguments.only)
 
 

@@ -3,6 +3,7 @@
 
 #include "base/abi.hpp"
 #include "base/attributes.hpp"
+#include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"
@@ -19,6 +20,16 @@ Status from_callback(int code, const char* which, int keyval) {
   return code > 0 ? Status::from_code(code) : status;
 }
 
+// A callback may wait for a lock of the program's, which another thread holds that waits for the library (in Python the
+// interpreter's): it is called without the library's. Sets of attributes bear that (base/attributes.hpp).
+template <class Callback>
+int without_lock(Callback&& callback) {
+  const int depth = LibraryLock::suspend();
+  const int code = callback();
+  LibraryLock::resume(depth);
+  return code;
+}
+
 template <class Handle>
 Keyval::Copy copier(int (*function)(Handle, int, void*, void*, void*, int*), void* extra_state) {
   const auto predefined = reinterpret_cast<std::uintptr_t>(function);
@@ -32,7 +43,8 @@ Keyval::Copy copier(int (*function)(Handle, int, void*, void*, void*, int*), voi
   }
   return [function, extra_state](void* object, int keyval, void* value, void** new_value, bool* keep) {
     int flag = 0;
-    const int code = function(static_cast<Handle>(object), keyval, extra_state, value, new_value, &flag);
+    const int code = without_lock(
+        [&] { return function(static_cast<Handle>(object), keyval, extra_state, value, new_value, &flag); });
     *keep = flag != 0;
     return from_callback(code, "copy", keyval);
   };
@@ -42,7 +54,8 @@ template <class Handle>
 Keyval::Delete deleter(int (*function)(Handle, int, void*, void*), void* extra_state) {
   if (function == nullptr) return nullptr;
   return [function, extra_state](void* object, int keyval, void* value) {
-    return from_callback(function(static_cast<Handle>(object), keyval, value, extra_state), "delete", keyval);
+    const int code = without_lock([&] { return function(static_cast<Handle>(object), keyval, value, extra_state); });
+    return from_callback(code, "delete", keyval);
   };
 }
 

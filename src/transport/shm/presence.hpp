@@ -1,8 +1,8 @@
 // Presence: whether a process that shares a file with this one still lives.
 //
 // Each has a byte of the file locked (an open file description lock, fcntl(2)), which the system lifts when the process
-// ends, however that happens, or closes the file. It holds across pid namespaces; a child of the process that was forked
-// and is no other program yet counts as the process. Threads: library lock.
+// ends, however that happens, or closes the file. It holds across pid namespaces; a child of the process that was
+// forked and is no other program yet counts as the process. Threads: library lock.
 #pragma once
 
 namespace hr::transport::shm {

@@ -29,8 +29,8 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
-  // By each of processes that have agreed on nothing but the path: the first one's sizes hold for all. The last one takes
-  // the name away. Errors: also MPI_ERR_OTHER where that file is none for so many processes.
+  // By each of processes that have agreed on nothing but the path: the first one's sizes hold for all. The last one
+  // takes the name away. Errors: also MPI_ERR_OTHER where that file is none for so many processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
   // Before a process leaves such a segment: not all may have come.
   void forget_name() noexcept {

@@ -227,7 +227,7 @@ class Ucx final : public Transport {
   int in_flight_ = 0;          // of all peers
   int closes_ = 0;             // under way
   std::string own_address_;
-  bool closing_ = false;       // nothing more is to be said or heard
+  bool closing_ = false;  // nothing more is to be said or heard
   bool closed_ = false;
 };
 
@@ -276,7 +276,8 @@ Status Ucx::meet(int proc, const std::string& address) {
   peers_.resize(std::max(peers_.size(), at + 1));
   addresses_.resize(peers_.size());
   if (!decode(address, &addresses_[at])) {
-    return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job", address.c_str());
+    return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job",
+                address.c_str());
   }
   names_.meet(proc);
   return kOk;

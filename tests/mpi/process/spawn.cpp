@@ -48,7 +48,8 @@ MPI_Comm spawn(MPI_Comm comm, int root, const std::string& part, int children,
 
 void values(int children) {
   for (int round = 0; round < 3; ++round) {
-    MPI_Comm inter = spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
+    MPI_Comm inter =
+        spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
     family::use(inter, true);
     // Freed in one round: connected to the end, which comes for both sides together.
     CHECK_OK(round == 1 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
@@ -155,7 +156,8 @@ void info(const std::string& directory) {
   const std::string link = directory + "/bin/some_program";
   std::filesystem::remove(link);
   std::filesystem::create_symlink(own_path(), link);
-  std::ofstream(directory + "/hints") << "# hints\n wdir = " << directory << "/work here\nenv=HR_TEST_ONE=from a file\n";
+  std::ofstream(directory + "/hints") << "# hints\n wdir = " << directory
+                                      << "/work here\nenv=HR_TEST_ONE=from a file\n";
   struct Case {
     std::string command;
     std::map<std::string, std::string> hints;
@@ -197,8 +199,7 @@ void refuses(const char* command, int processes, const std::map<std::string, std
   MPI_Info info = info_of(hints);
   std::vector<int> codes(processes + 1, -1);
   MPI_Comm inter = MPI_COMM_NULL;
-  const int code =
-      MPI_Comm_spawn(command, MPI_ARGV_NULL, processes, info, 0, MPI_COMM_WORLD, &inter, codes.data());
+  const int code = MPI_Comm_spawn(command, MPI_ARGV_NULL, processes, info, 0, MPI_COMM_WORLD, &inter, codes.data());
   CHECK_CLASS(code, MPI_ERR_SPAWN);
   if (check::headrace() && check::error_text(code).find(says) == std::string::npos)
     check::fail(__FILE__, __LINE__, "\"" + check::error_text(code) + "\" does not say \"" + says + "\"");
@@ -242,8 +243,8 @@ void leave(const std::string& file) {
   MPI_Comm inter = MPI_COMM_NULL;
   std::string words[] = {"stay", file};
   char* arguments[] = {words[0].data(), words[1].data(), nullptr};
-  CHECK_OK(MPI_Comm_spawn(own_path().c_str(), arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                          MPI_ERRCODES_IGNORE));
+  CHECK_OK(
+      MPI_Comm_spawn(own_path().c_str(), arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
   CHECK_OK(MPI_Comm_disconnect(&inter));
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
   MPI_Finalize();
@@ -304,5 +305,11 @@ int main(int argc, char** argv) {
   if (part == "errors") errors();
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
+  // For who kills it.
+  while (part == "loop") {
+    MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children);
+    family::use(inter, true);
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+  }
   return 0;
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""killed.py MPIEXEC PROGRAM [ROUNDS]: parents or children of programs that spawn are killed at random moments, under
+mpiexec and without it. Each time all has to end soon, and neither a process nor a file in shared memory may be left."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MPIEXEC, PROGRAM = sys.argv[1:3]
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 9
+SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 30)))
+LIMIT = 20
+
+
+def ours(marker: str) -> list[int]:
+    """Processes that have the marker in their environment, and are no zombies."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if marker.encode() in (entry / "environ").read_bytes() and (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                found.append(int(entry.name))
+        except (OSError, IndexError):
+            pass
+    return found
+
+
+def is_program(pid: int) -> bool:
+    try:
+        return os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(PROGRAM)
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.002)
+    return condition()
+
+
+def main() -> int:
+    random.seed(SEED)
+    print(f"seed {SEED} (HR_SEED)")
+    for number in range(ROUNDS):
+        marker = f"HR_KILLED={os.getpid()}.{number}"
+        shm = Path(f"/dev/shm/hr_killed.{os.getpid()}.{number}")
+        shm.mkdir()
+        alone = number % 3 == 2
+        command = [PROGRAM, "loop", "2"] if alone else [MPIEXEC, "-n", "2", PROGRAM, "loop", "2"]
+        environment = {**os.environ, "HR_KILLED": marker.split("=")[1], "HEADRACE_SHM_DIR": str(shm)}
+        job = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        parents = 1 if alone else 2
+        started = wait_for(lambda: sum(map(is_program, ours(marker))) > parents, LIMIT)
+        time.sleep(random.random() * 0.2)
+        victims = [pid for pid in ours(marker) if is_program(pid)]
+        victim = random.choice(victims) if victims else None
+        if victim is not None:
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                victim = None
+        if victim is None:
+            for pid in ours(marker):
+                os.kill(pid, signal.SIGKILL)
+        ended = True
+        try:
+            said = job.communicate(timeout=LIMIT)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            ended, said = False, ""
+        gone = wait_for(lambda: not ours(marker), 5)
+        left = sorted(path.name for path in shm.iterdir())
+        good = started and ended and gone and (not left or victim is None)
+        print(f"round {number}: {'alone' if alone else 'mpiexec'}, killed {victim}, exit code {job.returncode}"
+              f"{'' if good else f'; started {started}, ended {ended}, processes gone {gone}, files {left}'}")
+        if not good:
+            print(said)
+            for pid in ours(marker):
+                print(pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(shm)
+        if not good:
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
