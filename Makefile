@@ -2,8 +2,9 @@
 #
 #   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
 #   make test       build with the tests and run them all; ends with the totals
-#   make test-hosts  the tests of several ranks again, as if their ranks were on two hosts; then, as root, programs on
-#                    hosts made of namespaces, started by ssh, Slurm and others (tests/hosts/bed/README.md)
+#   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
+#   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
+#                    (tests/hosts/bed/README.md)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -28,7 +29,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -57,14 +58,18 @@ test: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
 
-# Left out of the first part: what is about one process, one host, or the package. In the second a test that cannot run
-# here has failed.
-HOSTS_LABELS := hosts|namespaces|one_host|unit|codegen|install|course|tuning
+# Left out: what is about one process, one host, the package, or what lies above the transports.
+AS_HOSTS_LABELS := hosts|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
 
+test-as-hosts: packages test-packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+	@HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(AS_HOSTS_LABELS)' $(CTEST_OPTIONS)
+
+# In the second part a test that cannot run here has failed.
 test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@status=0; \
-	HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(HOSTS_LABELS)' $(CTEST_OPTIONS) || status=1; \
+	HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(AS_HOSTS_LABELS)' $(CTEST_OPTIONS) || status=1; \
 	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
 	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
 	exit $$status
