@@ -5,6 +5,8 @@
 //   put stream, get stream                                 a window of operations and one flush, a operation of it
 //   lock put unlock                                        a whole epoch of one put
 //   fence                                                  a fence of all ranks with nothing to do
+//
+// With --mem the origin's buffer is of that kind, and with --kind create the window, too.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -25,12 +27,11 @@ struct Window {
   char* base = nullptr;
 };
 
-Window make(const std::string& kind, std::size_t bytes, std::vector<char>& memory) {
+Window make(const std::string& kind, std::size_t bytes, const bench::Buffer& memory) {
   Window window;
   const auto size = static_cast<MPI_Aint>(bytes);
   if (kind == "create") {
-    memory.resize(bytes);
-    window.base = memory.data();
+    window.base = static_cast<char*>(memory.data());
     MPI_Win_create(window.base, size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.win);
   } else {
     MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.base, &window.win);
@@ -109,19 +110,24 @@ bench::Repeat by_origins(const World& world, const Window& w, const Case& each, 
 }
 
 // What was put is there, and comes back.
-bool verify(const World& world, const Window& w, std::size_t bytes) {
+bool verify(const World& world, const Window& w, bench::Buffer& target, bench::Buffer& buffer, std::size_t bytes) {
   std::vector<char> out(bytes);
   std::vector<char> back(bytes, 1);
   for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<char>(i * 7 + 3);
-  bool good = true;
   const int count = static_cast<int>(bytes);
+  buffer.write(out.data(), bytes);
   MPI_Win_fence(0, w.win);
-  if (world.lower()) MPI_Put(out.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
+  if (world.lower()) MPI_Put(buffer.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
   MPI_Win_fence(0, w.win);
-  if (world.lower()) MPI_Get(back.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
-  if (!world.lower()) good = std::memcmp(w.base, out.data(), bytes) == 0;
+  if (world.lower()) buffer.write(back.data(), bytes);
+  if (world.lower()) MPI_Get(buffer.data(), count, MPI_BYTE, world.peer(), 0, count, MPI_BYTE, w.win);
   MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win);
-  return good && (!world.lower() || back == out);
+  if (world.lower() || w.base == target.data()) {
+    (world.lower() ? buffer : target).read(back.data(), bytes);
+  } else {
+    std::memcpy(back.data(), w.base, bytes);
+  }
+  return back == out;
 }
 
 void add(const World& world, bench::Report& report, const std::string& label, std::size_t bytes,
@@ -142,11 +148,13 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   if (table) bench::print_heading(report);
   std::size_t most = 64;
   for (const std::size_t size : options.sizes) most = std::max(most, size);
-  std::vector<char> memory;
-  std::vector<char> buffer(most, 0);
+  const bench::MemoryKind kind_of_memory = bench::memory_of(program, world, options);
+  bench::Buffer memory;
+  bench::Buffer buffer;
+  bench::allocate(program, world, kind_of_memory, most, memory);
+  bench::allocate(program, world, kind_of_memory, most, buffer);
   Window w = make(kind, most, memory);
-  std::memset(w.base, 0, most);
-  if (options.validate && !verify(world, w, most)) {
+  if (options.validate && !verify(world, w, memory, buffer, most)) {
     std::fprintf(stderr, "one_sided: rank %d: the data is wrong\n", world.rank);
     MPI_Abort(world.comm, 4);
   }
@@ -158,7 +166,8 @@ int run_all(const bench::Program& program, const World& world, const Options& op
     for (const std::size_t bytes : each.sized ? options.sizes : std::vector<std::size_t>{8}) {
       if (std::strcmp(each.name, "accumulate") == 0 && bytes % 8 != 0) continue;
       const int window = is_stream(each) ? options.window : 1;
-      const bench::Repeat repeat = by_origins(world, w, each, buffer.data(), static_cast<int>(bytes), window);
+      const bench::Repeat repeat =
+          by_origins(world, w, each, static_cast<char*>(buffer.data()), static_cast<int>(bytes), window);
       const bench::Plan plan = bench::agree_on_plan(world, options, repeat);
       add(world, report, each.name, bytes, plan, bench::measure(world, plan, repeat), 1e6 / plan.iterations / window,
           table);

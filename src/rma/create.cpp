@@ -225,6 +225,11 @@ Status free(Window& window) {
   leave(window);
   forget_services(window);
   release(&window);
+  // With a process that has failed nobody can meet; what depended on it has been told so.
+  if (met == Errc::kProcFailed) {
+    static_cast<void>(take_detail());
+    met = kOk;
+  }
   return done.ok() ? met : done;
 }
 
