@@ -2,6 +2,7 @@
 #include <new>
 #include <utility>
 
+#include "io/state.hpp"
 #include "io/two_phase.hpp"
 
 namespace hr::io {
@@ -50,29 +51,57 @@ Status read_chunk(const PosixFile& disk, const Announced& announced, std::byte* 
   return kOk;
 }
 
+// The aggregator's buffer of a round. Two of them: one is read while what is in the other is sent.
 struct Chunk {
   std::unique_ptr<std::byte[]> buffer;
   Announced announced;
   Job job;
+  bool reading = false;
 };
 
-Task serve(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  if (chunk->buffer == nullptr) {
-    // Zeros: what is sent where reading has failed is nobody's memory.
-    chunk->buffer.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(plan->chunk)]());
-    if (chunk->buffer == nullptr) {
-      co_return fail(Errc::kNoMem, "no memory for a buffer of %lld bytes; hint cb_buffer_size makes it smaller",
-                     static_cast<long long>(plan->chunk));
-    }
-  }
+// What this process asks for in a round.
+struct Wanted {
+  explicit Wanted(std::size_t most) : requests(most) {}
+  std::vector<Part> parts;
+  p2p::RequestList requests;
+};
+
+Status make_buffer(const Plan& plan, Chunk* chunk) {
+  if (chunk->buffer != nullptr) return kOk;
+  // Zeros: what is sent where reading has failed is nobody's memory.
+  chunk->buffer.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(plan.chunk)]());
+  if (chunk->buffer != nullptr) return kOk;
+  return fail(Errc::kNoMem, "no memory for a buffer of %lld bytes; hint cb_buffer_size makes it smaller",
+              static_cast<long long>(plan.chunk));
+}
+
+// Hears what is wanted of a chunk, and reads it; in the background where there is something to do meanwhile.
+Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
+  HR_CO_TRY(make_buffer(*plan, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
   std::function<Status()> what = [disk = operation->place().disk, chunk] {
     return read_chunk(*disk, chunk->announced, chunk->buffer.get());
   };
+  if (operation->background() || plan->rounds > 1) {
+    worker().submit(chunk->job, std::move(what));
+    chunk->reading = true;
+    co_return kOk;
+  }
   Task reading = operation->work(&chunk->job, &what);
   const Status read = co_await reading;
   plan->note(read);
+  co_return kOk;
+}
+
+// Sends what was read to those who want it.
+Task deliver(Plan* plan, Chunk* chunk) {
+  if (chunk->reading) {
+    p2p::When over = chunk->job.over();
+    HR_CO_TRY(co_await over);
+    chunk->reading = false;
+    plan->note(chunk->job.result());
+  }
   const std::size_t count = chunk->announced.members.size();
   p2p::RequestList requests(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -88,20 +117,29 @@ Task serve(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
 
 }  // namespace
 
+// A round is asked for before the one before it is delivered.
 Task read_together(Operation* operation, Plan* plan) {
-  Chunk chunk;
+  Chunk chunks[2];
   const std::size_t most = 3 * plan->aggregators.size();
-  std::vector<Part> parts;
-  for (Count round = 0; round < plan->rounds; ++round) {
-    p2p::RequestList requests(most);
-    HR_CO_TRY(announce(*operation, *plan, round, &parts, &requests));
-    HR_CO_TRY(expect_parts(*operation, *plan, parts, &requests));
-    if (plan->own_place >= 0) {
-      Task serving = serve(operation, plan, round, &chunk);
-      HR_CO_TRY(co_await serving);
+  Wanted wanted[2] = {Wanted(most), Wanted(most)};
+  for (Count round = 0; round <= plan->rounds; ++round) {
+    if (round < plan->rounds) {
+      Wanted& next = wanted[round % 2];
+      HR_CO_TRY(announce(*operation, *plan, round, &next.parts, &next.requests));
+      HR_CO_TRY(expect_parts(*operation, *plan, next.parts, &next.requests));
+      if (plan->own_place >= 0) {
+        Task fetching = fetch(operation, plan, round, &chunks[round % 2]);
+        HR_CO_TRY(co_await fetching);
+      }
     }
-    HR_CO_TRY(co_await requests.all());
-    HR_CO_TRY(unpack_parts(*operation, parts));
+    if (round == 0) continue;
+    if (plan->own_place >= 0) {
+      Task delivering = deliver(plan, &chunks[(round - 1) % 2]);
+      HR_CO_TRY(co_await delivering);
+    }
+    Wanted& last = wanted[(round - 1) % 2];
+    HR_CO_TRY(co_await last.requests.all());
+    HR_CO_TRY(unpack_parts(*operation, last.parts));
   }
   co_return kOk;
 }

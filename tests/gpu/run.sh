@@ -116,6 +116,8 @@ for kind in pool managed; do
   ranks resident_copy_$kind 2 120 "$build/gpu_tests/mpi_resident_copy" --kind $kind --messages 300
 done
 ranks mpi_random_exchange_large 2 120 "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 8388608
+ranks mpi_io_views 4 120 "$build/gpu_tests/mpi_io_views" --seed 71 --kinds all
+ranks mpi_io_views_large 2 120 "$build/gpu_tests/mpi_io_views" --seed 91 --kinds all --rounds 30 --largest 60000
 ranks mpi_random_collectives_seed 3 120 "$build/gpu_tests/mpi_random_collectives" --seed random
 if [ "$long" = long ]; then
   ranks mpi_lifetimes_long 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 10000 --bytes 67108864 \
