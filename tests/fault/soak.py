@@ -30,7 +30,9 @@ def main() -> int:
     while died < wanted:
         ranks = random.randint(2, 8)
         deaths = random.randint(1, ranks - 1)
-        what = random.choice(("random", "random", "solver"))
+        what = random.choice(("random", "random", "solver", "leave"))
+        if what == "leave":
+            deaths = 1
         words = random.choice(([], [], ["--as-hosts", "2"])) if ranks > 2 else []
         variables = {}
         if random.random() < 0.3:

@@ -44,6 +44,11 @@ class Recovery(FilesTest):
         for seed in range(SEED * 10, SEED * 10 + 3):
             self.recovers(4, "random", seed, 2, LD_LIBRARY_PATH=FAKE_CUDA, FAKE_CUDA_DEVICES="2")
 
+    def test_who_does_not_recover_ends_all_the_same(self):
+        for seed in range(SEED * 10, SEED * 10 + 4):
+            self.recovers(4, "leave", seed)
+        self.recovers(4, "leave", SEED, 1, "--as-hosts", "2")
+
     def test_one_is_left(self):
         self.recovers(2, "allreduce", SEED)
         self.recovers(3, "random", SEED, 2)
