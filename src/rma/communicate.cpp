@@ -155,29 +155,15 @@ Status get_accumulate(const void* origin, Count count, Datatype* type, void* res
   return carry_out(window, operation, request);
 }
 
-Status fetch_and_op(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
-                    Window& window) {
-  const bool reads = op.kind() == OpKind::kNoOp;
-  if (quick::is_number(type) && layout::surely_host(result) && (reads || layout::surely_host(origin))) [[likely]] {
-    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
-    if (at != nullptr && quick::update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank))))
-      return kOk;
-  }
+Status fetch_and_op_any(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
+                        Window& window) {
   if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op takes predefined datatypes");
   return get_accumulate(origin, 1, &type, result, 1, type, {rank, displacement, 1, type}, op, window);
 }
 
-Status compare_and_swap(const void* origin, const void* compare, void* result, Datatype& type, int rank,
-                        Count displacement, Window& window) {
+Status compare_and_swap_any(const void* origin, const void* compare, void* result, Datatype& type, int rank,
+                            Count displacement, Window& window) {
   using layout::BasicGroup;
-  if (quick::is_integer(type.basic()) && layout::surely_host(origin) && layout::surely_host(compare) &&
-      layout::surely_host(result)) [[likely]] {
-    std::byte* const at = quick::run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
-    const Exclusion exclusion = at == nullptr ? Exclusion{} : window.exclusion(window.member(rank));
-    if (at != nullptr && (type.size() == 8 ? quick::swap<std::uint64_t>(at, origin, compare, result, exclusion)
-                                           : quick::swap<std::uint32_t>(at, origin, compare, result, exclusion)))
-      return kOk;
-  }
   HR_TRY(check_access(window, rank, false));
   const auto group = type.row_ == nullptr ? BasicGroup::kPair : type.row_->group;
   if (group == BasicGroup::kPair || group == BasicGroup::kFloating || group == BasicGroup::kComplex)

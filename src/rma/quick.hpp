@@ -157,4 +157,24 @@ bool swap(std::byte* target, const void* operand, const void* compare, void* bef
   return true;
 }
 
+inline bool fetch(const void* origin, void* result, const layout::Datatype& type, int rank, Count displacement,
+                  const layout::Op& op, Window& window) noexcept {
+  const bool reads = op.kind() == layout::OpKind::kNoOp;
+  if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return false;
+  std::byte* const at = run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+  return at != nullptr && update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank)));
+}
+
+inline bool swap(const void* origin, const void* compare, void* result, const layout::Datatype& type, int rank,
+                 Count displacement, Window& window) noexcept {
+  if (!is_integer(type.basic()) || !layout::surely_host(origin) || !layout::surely_host(compare) ||
+      !layout::surely_host(result))
+    return false;
+  std::byte* const at = run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+  if (at == nullptr) return false;
+  const Exclusion exclusion = window.exclusion(window.member(rank));
+  return type.size() == 8 ? swap<std::uint64_t>(at, origin, compare, result, exclusion)
+                          : swap<std::uint32_t>(at, origin, compare, result, exclusion);
+}
+
 }  // namespace hr::rma::quick

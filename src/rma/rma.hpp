@@ -65,10 +65,22 @@ Status accumulate(const void* origin, Count count, layout::Datatype& type, const
 Status get_accumulate(const void* origin, Count count, layout::Datatype* type, void* result, Count result_count,
                       layout::Datatype& result_type, const Target& target, layout::Op& op, Window& window,
                       p2p::Request** request = nullptr);
-Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
-                    layout::Op& op, Window& window);
-Status compare_and_swap(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
-                        Count displacement, Window& window);
+Status fetch_and_op_any(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
+                        layout::Op& op, Window& window);
+inline Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
+                           layout::Op& op, Window& window) {
+  return quick::fetch(origin, result, type, rank, displacement, op, window)
+             ? kOk
+             : fetch_and_op_any(origin, result, type, rank, displacement, op, window);
+}
+Status compare_and_swap_any(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
+                            Count displacement, Window& window);
+inline Status compare_and_swap(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
+                               Count displacement, Window& window) {
+  return quick::swap(origin, compare, result, type, rank, displacement, window)
+             ? kOk
+             : compare_and_swap_any(origin, compare, result, type, rank, displacement, window);
+}
 
 // --- section 12.5 ---
 Status fence(Window& window, int assertion);
