@@ -108,9 +108,8 @@ HR_ENTRY(MPI_Win_get_attr, int entry_MPI_Win_get_attr(int win, int keyval, void*
 }
 HR_ALIAS(MPI_Win_get_attr, MPI_Win_get_attr);
 
-HR_ENTRY(MPI_Comm_spawn,
-         int entry_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, int info, int root, int comm,
-                                  int* intercomm, int array_of_errcodes[])) {
+HR_ENTRY(MPI_Comm_spawn, int entry_MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, int info, int root,
+                                                  int comm, int* intercomm, int array_of_errcodes[])) {
   HandleOut<Kind::kComm> made(intercomm);
   const MPI_Comm parents = in<Kind::kComm>(comm);
   const MPI_Info hints = is_root(parents, root) ? in<Kind::kInfo>(info) : MPI_INFO_NULL;

@@ -1,4 +1,5 @@
-// Device memory through an intercommunicator with spawned processes, and through the communicator that both are merged to.
+// Device memory through an intercommunicator with spawned processes, and through the communicator that both are merged
+// to.
 #include <filesystem>
 #include <string>
 
@@ -49,8 +50,8 @@ int main(int argc, char** argv) {
   const bool is_parent = inter == MPI_COMM_NULL;
   if (is_parent) {
     const std::string path = std::filesystem::read_symlink("/proc/self/exe");
-    CHECK_OK(MPI_Comm_spawn(path.c_str(), MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                            MPI_ERRCODES_IGNORE));
+    CHECK_OK(
+        MPI_Comm_spawn(path.c_str(), MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
   }
   if (!hr::test::select_device()) return 0;
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{5000}, std::size_t{3} << 20}) {

@@ -305,6 +305,12 @@ int main(int argc, char** argv) {
   if (part == "errors") errors();
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
+  if (part == "elsewhere") {
+    // The job has shared memory alone, or not even that, until it spawns on another host.
+    MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children, {{"host", "h2:" + std::to_string(children)}});
+    family::use(inter, true);
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+  }
   // For who kills it.
   while (part == "loop") {
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children);
