@@ -125,12 +125,11 @@ if [ "$long" = long ]; then
   ranks mpi_lifetimes_managed 2 1800 "$build/gpu_tests/mpi_lifetimes" --cycles 2000 --bytes 67108864
 fi
 
-# Windows, files and partitions of device memory, of all kinds.
+# Windows and partitions of device memory, of all kinds.
 for kind in device managed pool vmm host-pinned; do
   ranks "rma_create_$kind" 2 120 "$build/gpu_tests/mpi_rma_random_mix" create --memory "$kind" --epochs 40
 done
 ranks rma_allocate 3 120 "$build/gpu_tests/mpi_rma_random_mix" allocate --memory device --epochs 40
-ranks io_views 3 240 "$build/gpu_tests/mpi_io_views" --seed 61 --kinds all --rounds 60
 ranks partitioned 3 120 "$build/gpu_tests/mpi_partitioned_random" 9 20
 
 # The main job.
