@@ -19,14 +19,15 @@ namespace io_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// A file of this run in TMPDIR (else /tmp), the same on every rank; gone at the end. Collective.
+// A file of this run in TMPDIR, else in memory (a disk that others use makes every MPI_File_sync long); the same on
+// every rank; gone at the end. Collective.
 class Name {
  public:
   explicit Name(const char* what) {
     char path[512] = "";
     if (check::world_rank() == 0) {
       const char* const directory = std::getenv("TMPDIR");
-      std::snprintf(path, sizeof path, "%s/headrace.%s.%d", directory != nullptr ? directory : "/tmp", what,
+      std::snprintf(path, sizeof path, "%s/io-test.%s.%d", directory != nullptr ? directory : "/dev/shm", what,
                     static_cast<int>(::getpid()));
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
