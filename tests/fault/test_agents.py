@@ -206,6 +206,11 @@ class Ends(AgentsTest):
     grace = 10.0  # who is killed cannot wait for his agents
 
 
+# Message::Kind (launcher/message.hpp).
+PROBLEM = 16
+OUTPUT = 19
+
+
 class FakeAgents(LaunchTest):
     """What answers in an agent's place, and has its proof, but then says what it should not."""
 
@@ -224,16 +229,16 @@ class FakeAgents(LaunchTest):
         generator = random.Random(6)
         noise = bytes(generator.randrange(256) for _ in range(4000))
         for sent in (frame(b""), frame(b"x" * 64), b"\xff\xff\xff\xff", noise, frame(message(200)), frame(message(1)),
-                     frame(message(18, rank=0, text=b"not mine\n")), frame(message(18, rank=7, text=b"nobody's\n")),
-                     frame(message(15, host=0, text=b"other host")), frame(message(15, host=9)),
-                     frame(message(18, rank=-2)), frame(message(0) + b"x"), frame(message(18, rank=1)[:-8] + b"\xff" * 8)):
+                     frame(message(OUTPUT, rank=0, text=b"not mine\n")), frame(message(OUTPUT, rank=7, text=b"nobody's\n")),
+                     frame(message(PROBLEM, host=0, text=b"other host")), frame(message(PROBLEM, host=9)),
+                     frame(message(OUTPUT, rank=-2)), frame(message(0) + b"x"), frame(message(OUTPUT, rank=1)[:-8] + b"\xff" * 8)):
             with self.subTest(sent[:80]):
                 result = run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran")
                 self.assert_ended(result, 1, "host b (rank 1): ", "is no message of this version of mpiexec")
                 self.assertNotIn("not mine", result.stdout)
 
     def test_that_know_their_manners_are_heard(self):
-        sent = frame(message(15, host=1, numbers=[42], text=b"cannot do it"))
+        sent = frame(message(PROBLEM, host=1, numbers=[42], text=b"cannot do it"))
         self.assert_ended(run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran"), 42, "cannot do it")
 
 
