@@ -32,7 +32,7 @@ class MachineTest(unittest.TestCase):
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
         self.root = Path(work.name)
-        self.answers = {"--config": CONFIG, "-c": "1.22.0\n/ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES}
+        self.answers = {"--config": CONFIG, "-c": "found 1.22.0 /ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES}
         for path, text in FILES.items():
             self.write(path, text)
         (self.root / "dev/shm").mkdir(parents=True)
@@ -70,7 +70,7 @@ class MachineTest(unittest.TestCase):
         """This finding is there, with all its parts; no check failed."""
         found = self.findings()
         self.assertEqual([failed.evidence for name, failed in found.items() if name.endswith("check-failed")], [])
-        self.assertIn(id_, found)
+        self.assertIn(id_, list(found))
         self.assertEqual(found[id_].level, level)
         self.assertIn(evidence, found[id_].evidence)
         if level in ("warning", "error"):

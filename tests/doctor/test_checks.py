@@ -10,6 +10,9 @@ class Healthy(MachineTest):
     def test_nothing_bites(self):
         self.assertEqual({id_: finding.evidence for id_, finding in self.findings().items()
                           if finding.level in ("warning", "error")}, {})
+        for id_ in ("clock.fast", "cpus.all", "launch.remote", "limits.files-enough", "limits.locked-free", "numa.huge-pages",
+                    "numa.nodes", "settings.known", "single-copy.works"):
+            self.assert_found(id_, "ok")
 
 
 class Shm(MachineTest):
@@ -22,11 +25,21 @@ class Shm(MachineTest):
         self.assert_found("shm.missing", "error", "/mnt/none")
 
     def test_room(self):
-        for id_, level, size, free in (("shm.room", "ok", 8 * GIB, 4 * GIB), ("shm.small", "warning", 8 << 20, 8 << 20),
+        for id_, level, size, free in (("shm.room", "ok", 8 * GIB, 4 * GIB), ("shm.small", "warning", 4 << 20, 4 << 20),
                                        ("shm.full", "error", 8 * GIB, 4096), ("shm.nearly-full", "warning", 8 * GIB, GIB // 2)):
             with self.subTest(id=id_):
                 self.facts.space = lambda path, size=size, free=free: Space(size, free)
                 self.assert_found(id_, level)
+
+    @unittest.skipIf(os.getuid() == 0, "root may write everywhere")
+    def test_not_writable(self):
+        (self.root / "dev/shm").chmod(0o555)
+        self.assert_found("shm.not-writable", "error")
+
+    def test_rings_are_longer_on_amd(self):
+        self.assert_found("shm.room", "ok", "up to 7.5 MiB")
+        self.write("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n")
+        self.assert_found("shm.room", "ok", "up to 25.5 MiB")
 
     def test_left_over(self):
         self.write("/dev/shm/headrace.1234.0", "x" * 5000)
@@ -188,9 +201,17 @@ class Settings(MachineTest):
         self.assertIn("HEADRACE_EAGER_BYTES", self.assert_found("settings.no-such", "warning", "HEADRACE_EAGER_BYTE is").remedy)
 
     def test_the_library_complains(self):
-        self.set(HEADRACE_EAGER_BYTES="banana")
+        self.set(HEADRACE_EAGER_BYTES="banana", HEADRACE_EAGER_BYTE="1")
         self.answers["--config"] = "[headrace] HEADRACE_EAGER_BYTES: \"banana\" is not a size\n" + self.answers["--config"]
         self.assert_found("settings.refused", "warning", "banana")
+        self.assert_found("settings.no-such", "warning", "HEADRACE_EAGER_BYTE is")
+
+    def test_old_name(self):
+        self.set(HEADRACE_SHM_SHUTTLES="2")
+        said = "[headrace] HEADRACE_SHM_SHUTTLES: shm_shuttles is called shm_exchange_buffers now; the old name is accepted\n"
+        self.answers["--config"] = said + self.answers["--config"]
+        self.assert_found("settings.renamed", "note", "shm_exchange_buffers")
+        self.assert_not_found("settings.no-such")
 
     def test_mpiexec(self):
         self.answers["--config"] = Failed("exit code 127: libhwloc.so.15: cannot open shared object file")
@@ -206,6 +227,8 @@ class Launchers(MachineTest):
         self.assert_found("launch.slurm-without-pmi", "warning", "one of 4 tasks")
         self.program("/usr/bin/srun")
         self.assert_found("launch.slurm-job", "ok", "n[1-4]")
+        del self.facts.environment["SLURM_JOB_ID"]
+        self.assert_found("launch.slurm", "ok")
 
     def test_ssh(self):
         (self.root / "usr/bin/ssh").unlink()
@@ -235,7 +258,7 @@ class Ucx(MachineTest):
         self.assert_found("ucx.missing", "error")
 
     def test_old(self):
-        self.answers["-c"] = "1.9.0\n/usr/lib/libucp.so.0\n"
+        self.answers["-c"] = "found 1.9.0 /usr/lib/libucp.so.0\n"
         self.assert_found("ucx.old", "error", "1.9.0")
 
     def test_no_tool(self):

@@ -4,10 +4,12 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 from machine import NO_GPU, ROOT, MachineTest
 
@@ -79,6 +81,16 @@ class Command(MachineTest):
         self.answers.update({"--config": "", "-c": "", "-d": "# Device: eth0\n"})
         self.facts.try_gpus = lambda: {"driver": {}, "nvml": NO_GPU["nvml"]}
         self.assertIn(self.doctor()[0], (0, 1))
+
+
+class Findings(unittest.TestCase):
+    def test_each_is_provoked(self):
+        source = "".join(file.read_text() for file in (ROOT / "python/headrace/doctor/checks").glob("*.py"))
+        tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+        names = "|".join(re.escape(check.name) for check in CHECKS)
+        ids = set(re.findall(rf'"((?:{names})\.[a-z0-9-]+)"', source))
+        self.assertGreater(len(ids), 60)
+        self.assertEqual(sorted(id_ for id_ in ids if f'"{id_}"' not in tests), [])
 
 
 class ThisMachine(unittest.TestCase):

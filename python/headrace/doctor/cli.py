@@ -16,7 +16,7 @@ from headrace.doctor.checks import CHECKS
 from headrace.doctor.facts import Facts
 from headrace.doctor.finding import exit_code
 
-_EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors. It changes nothing and ends within 10 s."
+_EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:

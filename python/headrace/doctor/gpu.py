@@ -96,5 +96,12 @@ def nvml() -> dict:
     return {"state": "opened", "devices": devices}
 
 
+def _answer(ask_) -> dict:
+    try:
+        return ask_()
+    except AttributeError as error:  # a function that it lacks
+        return {"state": "failed", "code": None, "reason": f"it is too old: {error}"}
+
+
 if __name__ == "__main__":
-    print(json.dumps({"driver": driver(), "nvml": nvml()}))
+    print(json.dumps({"driver": _answer(driver), "nvml": _answer(nvml)}))

@@ -35,7 +35,8 @@ def look(facts: Facts) -> Iterator[Finding]:
                warning("settings.refused", line, "the setting is not in force", "correct it; headrace config lists all"))
     names = re.findall(r"^([a-z][a-z0-9_]+) ", text, re.MULTILINE)
     known = {f"HEADRACE_{name.upper()}" for name in names if name != "name"} | set(_OTHERS)
-    wrong = [name for name in set_ if name not in known and not any(name in line for line in complaints)]
+    told = set(re.findall(r"HEADRACE_\w+", " ".join(complaints)))
+    wrong = [name for name in set_ if name not in known | told]
     for name in wrong:
         near = difflib.get_close_matches(name, known, 1)
         yield warning("settings.no-such", f"{name} is set; there is no such setting", "it has no effect",

@@ -9,15 +9,14 @@ from headrace.doctor.facts import Facts, size
 from headrace.doctor.finding import Finding, error, ok, warning
 
 _PREFIX = "headrace."
-_PAIR_BYTES = 768 << 10  # a ring and the exchange buffers of two ranks, up to 16 of them
-_PAIR_BYTES_OF_MANY = 160 << 10
 _LEFT_FREE = 0.1
 
 
-def needed(ranks: int) -> int:
-    """Bytes that ranks take which all talk to one another."""
-    ranks = max(ranks, 2)
-    return ranks * (ranks - 1) * (_PAIR_BYTES if ranks <= 16 else _PAIR_BYTES_OF_MANY)
+def needed(ranks: int, amd: bool) -> int:
+    """Bytes that ranks take at most which all talk to one another: a ring a sender and receiver, exchange buffers a pair."""
+    ring = 2048 if amd and ranks <= 8 else 512 if ranks <= 16 else 128 if ranks <= 64 else 64
+    buffers = 256 if ranks <= 16 else 32
+    return (ranks * (ranks - 1) * ring + ranks * (ranks - 1) // 2 * buffers) << 10
 
 
 def _in_use(facts: Facts) -> set[str]:
@@ -69,8 +68,9 @@ def look(facts: Facts) -> Iterator[Finding]:
         return
     yield from _left_over(facts, directory)
     space = facts.space(facts.path(directory))
-    want = needed(len(facts.affinity))
-    ranks = f"{max(len(facts.affinity), 2)} ranks that all talk to one another take {size(want)}"
+    count = max(len(facts.affinity), 2)
+    want = needed(count, "AuthenticAMD" in (facts.read("/proc/cpuinfo") or ""))
+    ranks = f"{count} ranks that all talk to one another take up to {size(want)}"
     larger = f"docker run --shm-size=..., mount -o remount,size=... {directory}; or {elsewhere}"
     if space.size < want:
         yield warning("shm.small", f"{directory} has {size(space.size)}; {ranks}",

@@ -18,8 +18,8 @@ _LOCAL = {"self", "sysv", "posix", "cma", "xpmem", "knem", "cuda_copy", "cuda_ip
 _ASK = """import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])
 library.ucp_get_version_string.restype = ctypes.c_char_p
-print(library.ucp_get_version_string().decode(), flush=True)
-print([line.split()[-1] for line in open("/proc/self/maps") if "libucp.so" in line][0])"""
+path = [line.split()[-1] for line in open("/proc/self/maps") if "libucp.so" in line][0]
+print("found", library.ucp_get_version_string().decode(), path)"""
 
 
 def candidates(facts: Facts) -> list[str]:
@@ -36,13 +36,14 @@ def _open(facts: Facts) -> tuple[str, Path] | str:
     why = ""
     for path in candidates(facts):
         try:
-            lines = facts.run([sys.executable, "-B", "-c", _ASK, path], _SECONDS, {}).strip().splitlines()
-            return lines[-2], Path(lines[-1])
+            text = facts.run([sys.executable, "-B", "-c", _ASK, path], _SECONDS, {})
+            found = re.search(r"^found (\S+) (.+)$", text, re.MULTILINE)  # UCX may have said something itself
+            if found:
+                return found[1], Path(found[2])
+            why = why or f"{path} told no version"
         except Failed as failed:
             said = [line for line in failed.said.splitlines() if "OSError" in line]
             why = why or (said[-1].partition("OSError: ")[2] if said else str(failed))
-        except IndexError:
-            why = why or f"{path} told no version"
     return why
 
 
@@ -50,7 +51,8 @@ def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
     """Devices of each transport, as ucx_info -d says; Failed when it cannot be asked."""
     tool = library.parent.parent / "bin" / "ucx_info"
     command = str(tool) if tool.is_file() else str((facts.programs("ucx_info") or ["ucx_info"])[0])
-    text = facts.run([command, "-d"], _SECONDS, {"LD_LIBRARY_PATH": str(library.parent)})
+    libraries = ":".join(filter(None, [str(library.parent), facts.environment.get("LD_LIBRARY_PATH")]))
+    text = facts.run([command, "-d"], _SECONDS, {"LD_LIBRARY_PATH": libraries})
     found: dict[str, list[str]] = {}
     transport = ""
     for kind, name in re.findall(r"^#\s+(Transport|Device): (\S+)", text, re.MULTILINE):
