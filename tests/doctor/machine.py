@@ -54,8 +54,8 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def run_program(self, command, timeout, env=None):
-        """What programs print: self.answers by their first option. A Failed is raised."""
-        answer = self.answers[command[1] if command[1].startswith("-") and command[1] != "-B" else command[2]]
+        """What programs print: self.answers by their last word or first option. A Failed is raised."""
+        answer = self.answers.get(command[-1], self.answers.get(command[1] if command[1] != "-B" else command[2]))
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -43,7 +43,7 @@ class Shm(MachineTest):
 
     def test_left_over(self):
         self.write("/dev/shm/headrace.1234.0", "x" * 5000)
-        self.assert_found("shm.left-over", "warning", "1 files of jobs that no process here has open: /dev/shm/headrace.1234.0")
+        self.assert_found("shm.left-over", "warning", "no process here has these files of jobs open: /dev/shm/headrace.1234.0 (1, ")
         self.write("/dev/shm/headrace.5.0")
         self.write("/proc/77/maps", "7f00-7f01 rw-s 00000000 00:1b 9    /dev/shm/headrace.1234.0\n")
         self.assertNotIn("1234", self.assert_found("shm.left-over", "warning").evidence)
@@ -229,6 +229,14 @@ class Launchers(MachineTest):
         self.assert_found("launch.slurm-job", "ok", "n[1-4]")
         del self.facts.environment["SLURM_JOB_ID"]
         self.assert_found("launch.slurm", "ok")
+
+    def test_pmix(self):
+        self.program("/usr/bin/prterun")
+        self.assert_found("launch.pmix", "ok")
+        self.answers["libpmix.so.2"] = Failed("OSError")
+        self.assert_found("launch.no-pmix", "note")
+        self.set(PMIX_NAMESPACE="x")
+        self.assert_found("launch.no-pmix", "warning", "libpmix.so.2")
 
     def test_ssh(self):
         (self.root / "usr/bin/ssh").unlink()

@@ -84,13 +84,15 @@ class Command(MachineTest):
 
 
 class Findings(unittest.TestCase):
-    def test_each_is_provoked(self):
+    def test_each_is_provoked_and_explained(self):
         source = "".join(file.read_text() for file in (ROOT / "python/headrace/doctor/checks").glob("*.py"))
         tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
         names = "|".join(re.escape(check.name) for check in CHECKS)
         ids = set(re.findall(rf'"((?:{names})\.[a-z0-9-]+)"', source))
         self.assertGreater(len(ids), 60)
         self.assertEqual(sorted(id_ for id_ in ids if f'"{id_}"' not in tests), [])
+        page = (ROOT / "docs/doctor.md").read_text()
+        self.assertEqual(sorted(id_ for id_ in ids if f"`{id_}`" not in page), [])
 
 
 class ThisMachine(unittest.TestCase):

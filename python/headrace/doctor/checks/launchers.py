@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
+from headrace.bench.child import Failed
 from headrace.doctor.facts import Facts
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
+_SECONDS = 5
 _PMI = ("PMI_FD", "PMI_PORT", "PMI_RANK", "PMIX_RANK")
 
 
@@ -28,8 +31,28 @@ def _slurm(facts: Facts) -> Iterator[Finding]:
         yield ok("launch.slurm", "srun is there: inside an allocation mpiexec uses it; srun --mpi=pmi2 starts programs, too")
 
 
+def _pmix(facts: Facts) -> Iterator[Finding]:
+    started_by_it = "PMIX_NAMESPACE" in facts.environment
+    if not started_by_it and not facts.programs("prterun") and not facts.programs("srun"):
+        return
+    directory = facts.environment.get("HEADRACE_PMIX_DIR")
+    library = f"{directory}/libpmix.so.2" if directory else "libpmix.so.2"
+    try:
+        facts.run([sys.executable, "-B", "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", library], _SECONDS, {})
+        yield ok("launch.pmix", f"{library} is there: programs also start by srun --mpi=pmix and prterun")
+    except Failed:
+        text = f"the loader does not find {library}"
+        cost = "programs started by srun --mpi=pmix or prterun end in MPI_Init, unless the launcher brings its own"
+        remedy = "HEADRACE_PMIX_DIR=<its directory>; or start by mpiexec or srun --mpi=pmi2"
+        if started_by_it or directory:
+            yield warning("launch.no-pmix", text, cost, remedy)
+        else:
+            yield note("launch.no-pmix", text, cost, remedy)
+
+
 def look(facts: Facts) -> Iterator[Finding]:
     yield from _slurm(facts)
+    yield from _pmix(facts)
     nodefile = facts.environment.get("PBS_NODEFILE")
     if nodefile and not facts.path(nodefile).is_file():
         yield error("launch.no-nodefile", f"PBS_NODEFILE names {nodefile}, which is not there", "mpiexec does not start",

@@ -35,7 +35,7 @@ def _files(facts: Facts) -> Iterator[Finding]:
     want = _FILES_BESIDE + _FILES_OF_A_RANK * len(facts.affinity)
     if soft != UNLIMITED and soft < want:
         yield warning("limits.files", f"a process may have {soft} files open (ulimit -n); mpiexec wants up to {want} for "
-                      f"{len(facts.affinity)} ranks", "a job of so many ranks does not start, or connections fail later",
+                      f"a rank on each of {len(facts.affinity)} CPUs", "a job of so many ranks does not start, or connections fail later",
                       _raise_to(hard, want, "-n", 1, f"\"* - nofile {max(want, 4096)}\""))
     elif soft != UNLIMITED and soft < 1024:
         yield note("limits.files-few", f"a process may have {soft} files open (ulimit -n)",

@@ -51,7 +51,7 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
     total = sum(held for _, held in dead)
     if dead:
         shown = ", ".join(path for path, _ in dead[:3]) + (", ..." if len(dead) > 3 else "")
-        yield warning("shm.left-over", f"{len(dead)} files of jobs that no process here has open: {shown} ({size(total)})",
+        yield warning("shm.left-over", f"no process here has these files of jobs open: {shown} ({len(dead)}, {size(total)})",
                       "they hold memory until they are removed", f"when no container runs a job: rm {directory}/{_PREFIX}*")
 
 
