@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from machine import NO_GPU, ROOT, MachineTest
+from machine import NO_GPU, ROOT, Facts, MachineTest
 
+from headrace.bench import child
 from headrace.doctor import cli, single_copy
 from headrace.doctor.check import Check, run_all
 from headrace.doctor.checks import CHECKS
@@ -106,6 +108,26 @@ class ThisMachine(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertEqual(done.returncode, report["exit_code"])
         self.assertEqual({finding["check"] for finding in report["findings"]}, {check.name for check in CHECKS})
+
+    def test_variables_of_any_bytes(self):
+        done = subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--only", "launch", "--all"], capture_output=True,
+                              timeout=30, check=False, env={**os.environb, b"PYTHONPATH": os.fsencode(ROOT / "python"),
+                                                            b"PBS_NODEFILE": b"/\xff\xfe"})
+        self.assertEqual((done.returncode, done.stderr), (2, b""))
+        self.assertIn(b"/\\udcff\\udcfe", done.stdout)
+
+    def test_a_program_that_hangs(self):
+        with tempfile.TemporaryDirectory() as work:
+            mpiexec = Path(work, "bin", "mpiexec")
+            mpiexec.parent.mkdir()
+            mpiexec.write_text("#!/bin/sh\nexec sleep 60\n")
+            mpiexec.chmod(0o755)
+            begin = time.monotonic()
+            facts = Facts(prefix=Path(work), run=lambda command, timeout, env=None: child.run(command, 0.3, env))
+            ((_, found),) = run_all([check for check in CHECKS if check.name == "settings"], facts)
+            self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(found[0].id, "settings.mpiexec-fails")
+        self.assertIn("no result", found[0].evidence)
 
     def test_single_copy_of_a_process_that_is_gone(self):
         gone = subprocess.Popen(["true"])

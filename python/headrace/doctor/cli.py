@@ -45,7 +45,12 @@ def main(argv: list[str], facts: Facts | None = None) -> int:
             print(f"{check.name:<12} {check.sentence}")
         return 0
     facts = facts or Facts(prefix=(args.build or installation.prefix()).resolve())
-    results = run_all([check for check in CHECKS if not args.only or check.name in args.only], facts)
+    try:
+        results = run_all([check for check in CHECKS if not args.only or check.name in args.only], facts)
+    except KeyboardInterrupt:
+        return 130
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # variables may hold any bytes
     try:
         if args.json:
             json.dump(show.as_json(results, _version(), platform.node()), sys.stdout, indent=1)
