@@ -230,6 +230,15 @@ class Launchers(MachineTest):
         del self.facts.environment["SLURM_JOB_ID"]
         self.assert_found("launch.slurm", "ok")
 
+    @unittest.skipIf(os.getuid() == 0, "root may read everywhere")
+    def test_a_directory_of_the_path_is_closed(self):
+        self.program("/closed/bin/srun")
+        (self.root / "closed").chmod(0)
+        self.addCleanup((self.root / "closed").chmod, 0o755)
+        self.set(PATH="/closed/bin:/headrace/bin:/usr/bin", LD_LIBRARY_PATH="/closed/lib")
+        self.assert_found("launch.remote", "ok")
+        self.assert_found("mpi.mpicc", "ok")
+
     def test_pmix(self):
         self.program("/usr/bin/prterun")
         self.assert_found("launch.pmix", "ok")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from headrace.doctor.facts import Facts
@@ -25,7 +26,7 @@ def look(facts: Facts) -> Iterator[Finding]:
         yield note("clock.virtual", "this is a virtual machine (flag hypervisor in /proc/cpuinfo)",
                    "the host may take CPUs away (steal in /proc/stat): times differ from run to run",
                    "measure several times, take the median; for production: CPUs of the machine's own")
-    seen = [path for path in _OF_CONTAINERS if facts.path(path).exists()]
+    seen = [path for path in _OF_CONTAINERS if os.path.exists(facts.path(path))]
     if seen:
         yield note("clock.container", f"this is a container ({seen[0]})",
                    "ranks in several containers share memory only with the same /dev/shm (and ids of processes, for single copy)",

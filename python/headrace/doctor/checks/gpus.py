@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ def _abilities(devices: list[dict]) -> Iterator[Finding]:
 def _mps(facts: Facts) -> Iterator[Finding]:
     set_ = [f"{name}={facts.environment[name]}" for name in _MPS if name in facts.environment]
     pipe = facts.environment.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
-    running = facts.path(f"{pipe}/control").exists()
+    running = os.path.exists(facts.path(f"{pipe}/control"))
     if "CUDA_MPS_PIPE_DIRECTORY" in facts.environment and not running:
         yield warning("gpu.mps-absent", f"{', '.join(set_)}, and there is no {pipe}/control",
                       "ranks on one GPU take turns; or CUDA fails to start", "start it (nvidia-cuda-mps-control -d), or unset the variables")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from headrace.bench.child import Failed
-from headrace.doctor.facts import Facts
+from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
 _SECONDS = 5
@@ -54,7 +54,7 @@ def look(facts: Facts) -> Iterator[Finding]:
     yield from _slurm(facts)
     yield from _pmix(facts)
     nodefile = facts.environment.get("PBS_NODEFILE")
-    if nodefile and not facts.path(nodefile).is_file():
+    if nodefile and not is_file(facts.path(nodefile)):
         yield error("launch.no-nodefile", f"PBS_NODEFILE names {nodefile}, which is not there", "mpiexec does not start",
                     "unset PBS_NODEFILE outside of a PBS job")
     elif nodefile:
@@ -63,7 +63,7 @@ def look(facts: Facts) -> Iterator[Finding]:
     command = "ssh" if by == "auto" else by.split(" ")[0]
     if by == "auto" and "SLURM_JOB_ID" in facts.environment:
         pass
-    elif facts.path(command).is_file() if command.startswith("/") else facts.programs(command):
+    elif is_file(facts.path(command)) if command.startswith("/") else facts.programs(command):
         yield ok("launch.remote", f"{command} is there, with which mpiexec reaches other hosts (not tried)")
     elif by == "auto":
         yield note("launch.no-ssh", "no ssh in PATH, and this is no Slurm job", "jobs stay on this host",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from headrace.doctor.facts import Facts
+from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
@@ -28,7 +28,7 @@ def _programs(facts: Facts) -> Iterator[Finding]:
         found = facts.programs(name)
         ours = facts.prefix / "bin" / name if facts.prefix else None
         if not found:
-            place = f"export PATH={ours.parent}:$PATH" if ours and ours.is_file() else "activate the environment of the installation"
+            place = f"export PATH={ours.parent}:$PATH" if ours and is_file(ours) else "activate the environment of the installation"
             yield note(f"mpi.no-{name}", f"no {name} in PATH", "", place)
         elif not is_ours(found[0]):
             later = next((path for path in found[1:] if is_ours(path)), None)
@@ -37,7 +37,7 @@ def _programs(facts: Facts) -> Iterator[Finding]:
                           "programs are built for the other MPI" if name == "mpicc" else
                           "each process may start as a job of one rank, or with the other library",
                           f"put {(ours or later or Path('<prefix>/bin/x')).parent} first in PATH")
-        elif ours and ours.is_file() and not ours.samefile(found[0]):
+        elif ours and is_file(ours) and not ours.samefile(found[0]):
             yield note(f"mpi.second-{name}", f"{name} in PATH is {found[0]}, of another Headrace than {ours}",
                        "two versions may meet in a job", "leave one of the two in PATH")
         else:
@@ -47,7 +47,7 @@ def _programs(facts: Facts) -> Iterator[Finding]:
 def _libraries(facts: Facts) -> Iterator[Finding]:
     for name in _LIBRARIES:
         places = (facts.path(directory) / name for directory in facts.directories("LD_LIBRARY_PATH"))
-        first = next((place for place in places if place.is_file()), None)
+        first = next((place for place in places if is_file(place)), None)
         if first and not is_ours(first):
             yield warning(f"mpi.other-{name.split('.')[0]}", f"LD_LIBRARY_PATH finds {first}, which is not Headrace's",
                           "programs load the other library: they end in MPI_Init, or run as jobs of one rank",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from headrace.bench.child import Failed
-from headrace.doctor.facts import Facts
+from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
 _OTHERS = ("HEADRACE_CONFIG_FILE", "HEADRACE_FC", "HEADRACE_FORTRAN_CACHE")  # read, but no settings of the library
@@ -18,7 +18,7 @@ _SAYS = "[headrace] "
 def look(facts: Facts) -> Iterator[Finding]:
     set_ = sorted(name for name in facts.environment if name.startswith("HEADRACE_"))
     mpiexec = facts.prefix / "bin" / "mpiexec" if facts.prefix else None
-    if mpiexec is None or not mpiexec.is_file():
+    if mpiexec is None or not is_file(mpiexec):
         yield note("settings.unknown-installation", "mpiexec is not installed beside this command: settings were not looked at",
                    "", "headrace doctor --build DIR names a build or an installation")
         return

@@ -58,7 +58,7 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
 def look(facts: Facts) -> Iterator[Finding]:
     directory = facts.environment.get("HEADRACE_SHM_DIR") or "/dev/shm"
     elsewhere = "name another memory-backed directory by HEADRACE_SHM_DIR"
-    if not facts.path(directory).is_dir():
+    if not os.path.isdir(facts.path(directory)):
         yield error("shm.missing", f"there is no directory {directory}", "ranks of one host cannot share memory",
                     f"mount a tmpfs there, or {elsewhere}")
         return

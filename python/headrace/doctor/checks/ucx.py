@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.bench.child import Failed
-from headrace.doctor.facts import Facts
+from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
 _NAME = "libucp.so.0"
@@ -50,7 +50,7 @@ def _open(facts: Facts) -> tuple[str, Path] | str:
 def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
     """Devices of each transport, as ucx_info -d says; Failed when it cannot be asked."""
     tool = library.parent.parent / "bin" / "ucx_info"
-    command = str(tool) if tool.is_file() else str((facts.programs("ucx_info") or ["ucx_info"])[0])
+    command = str(tool) if is_file(tool) else str((facts.programs("ucx_info") or ["ucx_info"])[0])
     libraries = ":".join(filter(None, [str(library.parent), facts.environment.get("LD_LIBRARY_PATH")]))
     text = facts.run([command, "-d"], _SECONDS, {"LD_LIBRARY_PATH": libraries})
     found: dict[str, list[str]] = {}
