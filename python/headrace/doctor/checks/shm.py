@@ -52,7 +52,8 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
     if dead:
         shown = ", ".join(path for path, _ in dead[:3]) + (", ..." if len(dead) > 3 else "")
         yield warning("shm.left-over", f"no process here has these files of jobs open: {shown} ({len(dead)}, {size(total)})",
-                      "they hold memory until they are removed", f"when no container runs a job: rm {directory}/{_PREFIX}*")
+                      "they hold memory until they are removed",
+                      f"when no job runs here or in a container that shares it: rm {directory}/{_PREFIX}*")
 
 
 def look(facts: Facts) -> Iterator[Finding]:
