@@ -1,4 +1,4 @@
-"""The `headrace` command: looks at an installation, shows where ranks go, runs the benchmarks and the course, tunes."""
+"""The `headrace` command: looks at an installation and its machine, shows where ranks go, runs the benchmarks and the course, tunes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from headrace.bench import cli as bench
 from headrace.bench.child import Failed
 from headrace.bench.programs import locate
 from headrace.course import cli as course
+from headrace.doctor import cli as doctor
 from headrace.tune import cli as tune
 from headrace.tune import measure
 
@@ -52,6 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
         return tune.main(arguments[1:])
     if arguments[:1] == ["course"]:
         return course.main(arguments[1:])
+    if arguments[:1] == ["doctor"]:
+        return doctor.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
@@ -59,6 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
+    commands.add_parser("doctor", help="what this machine can do for a job, and what will bite; headrace doctor --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")

@@ -1,0 +1,20 @@
+"""The checks of `headrace doctor`, a file each. To add one: its file, and its line here."""
+
+from headrace.doctor.check import Check
+from headrace.doctor.checks import (cgroup, clock, cpus, gpus, launchers, limits, numa, other_mpi, reading, settings, shm,
+                                    ucx)
+
+CHECKS = (
+    Check("shm", "Memory", "/dev/shm: there, large enough, not full of files of dead jobs", shm.look),
+    Check("cgroup", "Memory", "memory and CPU limits of the cgroup (container, batch job)", cgroup.look),
+    Check("numa", "Memory", "NUMA nodes, automatic NUMA balancing, transparent huge pages", numa.look),
+    Check("limits", "Limits", "locked memory, open files", limits.look),
+    Check("single-copy", "Limits", "one process reads another's memory (tried)", reading.look),
+    Check("cpus", "Processors", "CPUs that may be used, SMT, frequency governor", cpus.look),
+    Check("clock", "Processors", "clock source, virtual machine, container", clock.look),
+    Check("mpi", "Software", "mpicc, mpiexec and libmpi of somebody else; variables of another MPI", other_mpi.look),
+    Check("settings", "Software", "HEADRACE_ variables that are no setting, or have no possible value", settings.look),
+    Check("launch", "Network", "what starts ranks here and elsewhere: Slurm, PBS, PMIx, ssh", launchers.look),
+    Check("ucx", "Network", "UCX: version, transports, devices, variables that narrow them", ucx.look),
+    Check("gpu", "GPUs", "NVIDIA driver, devices, peer access, IPC, MPS, MIG, ECC, persistence", gpus.look),
+)

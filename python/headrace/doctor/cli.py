@@ -1,0 +1,63 @@
+"""`headrace doctor`: the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from headrace import installation
+from headrace.doctor import show
+from headrace.doctor.check import run_all
+from headrace.doctor.checks import CHECKS
+from headrace.doctor.facts import Facts
+from headrace.doctor.finding import exit_code
+
+_EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="headrace doctor", epilog=_EPILOG, description="Says what this machine can do for a "
+                                     "job and what will bite: each finding with its evidence, its cost and its remedy.")
+    parser.add_argument("--all", action="store_true", help="also what is in order")
+    parser.add_argument("--json", action="store_true", help="for programs: all findings, with ids that stay")
+    parser.add_argument("--list", action="store_true", help="names the checks and does none")
+    parser.add_argument("--only", metavar="CHECK", action="append", choices=[check.name for check in CHECKS],
+                        help="this check alone; may be given several times")
+    parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
+    return parser.parse_args(argv)
+
+
+def _version() -> str:
+    try:
+        return installation.version()
+    except metadata.PackageNotFoundError:  # from the source tree
+        return "not installed"
+
+
+def main(argv: list[str], facts: Facts | None = None) -> int:
+    args = _arguments(argv)
+    if args.list:
+        for check in CHECKS:
+            print(f"{check.name:<12} {check.sentence}")
+        return 0
+    facts = facts or Facts(prefix=(args.build or installation.prefix()).resolve())
+    try:
+        results = run_all([check for check in CHECKS if not args.only or check.name in args.only], facts)
+    except KeyboardInterrupt:
+        return 130
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # variables may hold any bytes
+    try:
+        if args.json:
+            json.dump(show.as_json(results, _version(), platform.node()), sys.stdout, indent=1)
+            print()
+        else:
+            print(show.text(results, args.all))
+        sys.stdout.flush()
+    except BrokenPipeError:  # `headrace doctor | head`
+        sys.stdout = None
+    return exit_code([finding for _, found in results for finding in found])

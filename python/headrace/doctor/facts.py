@@ -1,0 +1,106 @@
+"""Facts: all that checks may ask of the machine. Tests give others: a directory for "/", an environment, limits, programs."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.bench import child
+from headrace.doctor import gpu, single_copy
+
+UNLIMITED = resource.RLIM_INFINITY
+
+
+@dataclass(frozen=True)
+class Space:
+    """Bytes of a file system."""
+
+    size: int
+    free: int
+
+
+def space_of(path: Path) -> Space:
+    state = os.statvfs(path)
+    return Space(state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize)
+
+
+@dataclass
+class Facts:
+    root: Path = Path("/")
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    affinity: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+    user: int = field(default_factory=os.getuid)
+    locked: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_MEMLOCK))  # soft, hard
+    files: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_NOFILE))
+    space: Callable[[Path], Space] = space_of
+    prefix: Path | None = None  # of this installation or build of Headrace
+    # Output of a program that ended well: command, seconds, more environment. Failed says why there is none.
+    run: Callable[..., str] = child.run
+    try_single_copy: Callable[[], str] = single_copy.attempt  # "", or why not
+    try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
+
+    def path(self, path: str | Path) -> Path:
+        """Where this absolute path is. One that is not absolute is none of the machine's."""
+        return self.root / str(path).lstrip("/")
+
+    def read(self, path: str) -> str | None:
+        """The text of a small file, stripped; None where it cannot be read."""
+        try:
+            return self.path(path).read_text(errors="replace").strip()
+        except OSError:
+            return None
+
+    def number(self, path: str) -> int | None:
+        try:
+            return int(self.read(path) or "")
+        except ValueError:
+            return None
+
+    def names(self, path: str) -> list[str]:
+        """What is in a directory; nothing where it cannot be read."""
+        try:
+            return sorted(os.listdir(self.path(path)))
+        except OSError:
+            return []
+
+    def directories(self, variable: str) -> list[str]:
+        """Absolute directories that a variable such as PATH names."""
+        return [name for name in self.environment.get(variable, "").split(":") if name.startswith("/")]
+
+    def programs(self, name: str) -> list[Path]:
+        """All of that name in PATH, the first first."""
+        places = (self.path(directory) / name for directory in self.directories("PATH"))
+        return [place for place in places if is_file(place) and os.access(place, os.X_OK)]
+
+    def cpus_online(self) -> frozenset[int]:
+        return cpu_list(self.read("/sys/devices/system/cpu/online") or "")
+
+    def rdma_devices(self) -> list[str]:
+        return self.names("/sys/class/infiniband")
+
+
+def is_file(path: Path) -> bool:
+    """Also no where it cannot be seen, which Path.is_file raises."""
+    return os.path.isfile(path)
+
+
+def cpu_list(text: str) -> frozenset[int]:
+    """Of the kernel's notation: 0-3,8."""
+    found: set[int] = set()
+    for part in filter(None, text.replace(" ", "").split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def size(number: int) -> str:
+    """1536 is 1.5 KiB."""
+    value = float(number)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "bytes" or value == int(value) else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"

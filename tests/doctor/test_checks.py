@@ -1,0 +1,301 @@
+"""Each finding about the host, provoked: memory, limits, processors, software, network."""
+
+import os
+import unittest
+
+from machine import GIB, UNLIMITED, Failed, MachineTest, Space
+
+
+class Healthy(MachineTest):
+    def test_nothing_bites(self):
+        self.assertEqual({id_: finding.evidence for id_, finding in self.findings().items()
+                          if finding.level in ("warning", "error")}, {})
+        for id_ in ("clock.fast", "cpus.all", "launch.remote", "limits.files-enough", "limits.locked-free", "numa.huge-pages",
+                    "numa.nodes", "settings.known", "single-copy.works"):
+            self.assert_found(id_, "ok")
+
+
+class Shm(MachineTest):
+    def test_missing(self):
+        (self.root / "dev/shm").rmdir()
+        self.assert_found("shm.missing", "error", "/dev/shm")
+
+    def test_named_directory_is_missing(self):
+        self.set(HEADRACE_SHM_DIR="/mnt/none")
+        self.assert_found("shm.missing", "error", "/mnt/none")
+
+    def test_room(self):
+        for id_, level, size, free in (("shm.room", "ok", 8 * GIB, 4 * GIB), ("shm.small", "warning", 4 << 20, 4 << 20),
+                                       ("shm.full", "error", 8 * GIB, 4096), ("shm.nearly-full", "warning", 8 * GIB, GIB // 2)):
+            with self.subTest(id=id_):
+                self.facts.space = lambda path, size=size, free=free: Space(size, free)
+                self.assert_found(id_, level)
+
+    @unittest.skipIf(os.getuid() == 0, "root may write everywhere")
+    def test_not_writable(self):
+        (self.root / "dev/shm").chmod(0o555)
+        self.assert_found("shm.not-writable", "error")
+
+    def test_rings_are_longer_on_amd(self):
+        self.assert_found("shm.room", "ok", "up to 7.5 MiB")
+        self.write("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n")
+        self.assert_found("shm.room", "ok", "up to 25.5 MiB")
+
+    def test_left_over(self):
+        self.write("/dev/shm/headrace.1234.0", "x" * 5000)
+        self.assert_found("shm.left-over", "warning", "no process here has these files of jobs open: /dev/shm/headrace.1234.0 (1, ")
+        self.write("/dev/shm/headrace.5.0")
+        self.write("/proc/77/maps", "7f00-7f01 rw-s 00000000 00:1b 9    /dev/shm/headrace.1234.0\n")
+        self.assertNotIn("1234", self.assert_found("shm.left-over", "warning").evidence)
+        (self.root / "proc/78/fd").mkdir(parents=True)
+        os.symlink("/dev/shm/headrace.5.0", self.root / "proc/78/fd/9")
+        self.assert_not_found("shm.left-over")
+
+    def test_files_of_others_are_left_alone(self):
+        self.write("/dev/shm/headrace.1234.0")
+        self.facts.user = os.getuid() + 1
+        self.assert_not_found("shm.left-over")
+
+
+class Cgroup(MachineTest):
+    def test_version_2(self):
+        self.write("/sys/fs/cgroup/job/memory.max", "max\n")
+        self.write("/sys/fs/cgroup/memory.max", f"{2 * GIB}\n")  # of a directory above counts, too
+        self.write("/sys/fs/cgroup/job/cpu.max", "150000 100000\n")
+        self.assert_found("cgroup.memory", "warning", "allows 2 GiB of the machine's 16 GiB")
+        self.assert_found("cgroup.cpu", "warning", "the time of 1.5 CPUs")
+
+    def test_much_of_the_memory(self):
+        self.write("/sys/fs/cgroup/job/memory.max", f"{12 * GIB}\n")
+        self.assert_found("cgroup.memory", "note")
+
+    def test_version_1(self):
+        self.write("/proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n0::/\n")
+        self.write("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", f"{GIB}\n")
+        self.write("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "50000\n")
+        self.write("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n")
+        self.assert_found("cgroup.memory", "warning", "memory.limit_in_bytes allows 1 GiB")
+        self.assert_found("cgroup.cpu", "warning", "0.5 CPUs")
+
+    def test_no_limits(self):
+        self.write("/proc/self/cgroup", "4:memory:/box\n1:cpu:/\n")
+        self.write("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n")
+        self.write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+        self.assert_found("cgroup.memory-free", "ok")
+        self.assert_found("cgroup.cpu-free", "ok")
+
+
+class Numa(MachineTest):
+    def test_balancing(self):
+        self.write("/proc/sys/kernel/numa_balancing", "1\n")
+        self.assert_not_found("numa.balancing")
+        self.write("/sys/devices/system/node/node1/cpulist", "")
+        self.assert_found("numa.balancing", "warning", "2 NUMA nodes")
+
+    def test_huge_pages(self):
+        pages = "/sys/kernel/mm/transparent_hugepage"
+        self.write(f"{pages}/enabled", "always madvise [never]\n")
+        self.assert_found("numa.huge-pages-never", "note")
+        self.write(f"{pages}/enabled", "[always] madvise never\n")
+        self.write(f"{pages}/defrag", "[always] defer never\n")
+        self.assert_found("numa.huge-pages-stall", "note")
+
+
+class Limits(MachineTest):
+    def test_locked(self):
+        self.facts.locked = (65536, UNLIMITED)
+        self.assert_found("limits.locked-unused", "ok", "64 KiB")
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.assertIn("ulimit -l unlimited", self.assert_found("limits.locked", "warning", "mlx5_0").remedy)
+        self.facts.locked = (65536, 65536)
+        self.assertIn("limits.conf", self.assert_found("limits.locked", "warning").remedy)
+
+    def test_files(self):
+        self.facts.files = (80, 2000)
+        self.assertIn("ulimit -n 2000", self.assert_found("limits.files", "warning", "80 files").remedy)
+        self.facts.files = (256, 256)
+        self.assertIn("limits.conf", self.assert_found("limits.files-few", "note").remedy)
+
+
+class SingleCopy(MachineTest):
+    def test_refused(self):
+        self.facts.try_single_copy = lambda: "Operation not permitted"
+        self.write("/proc/self/status", "Seccomp:\t2\n")
+        self.assertIn("seccomp", self.assert_found("single-copy.refused", "warning", "Operation not permitted").remedy)
+        self.write("/proc/sys/kernel/yama/ptrace_scope", "2\n")
+        self.assertIn("ptrace_scope", self.assert_found("single-copy.refused", "warning", "ptrace_scope is 2").remedy)
+
+    def test_off(self):
+        self.set(HEADRACE_SHM_SINGLE_COPY="off")
+        self.assertIn("single-copy.off", self.findings())
+
+
+class Cpus(MachineTest):
+    def test_narrowed(self):
+        self.facts.affinity = frozenset({0, 1, 3})
+        self.assert_found("cpus.narrowed", "warning", "3 of 4 CPUs: 0-1,3")
+        self.set(SLURM_JOB_ID="7")
+        self.assert_found("cpus.allocation", "note")
+
+    def test_threads(self):
+        for cpu in range(4):
+            self.write(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", f"{cpu % 2},{cpu % 2 + 2}\n")
+        self.assert_found("cpus.smt", "note", "the threads of 2 cores")
+
+    def test_governor(self):
+        self.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n")
+        self.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "acpi-cpufreq\n")
+        self.assert_found("cpus.governor", "warning", "powersave (acpi-cpufreq)")
+        self.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "intel_pstate\n")
+        self.assert_found("cpus.governor-follows", "note")
+        self.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
+        self.assert_found("cpus.governor-fast", "ok")
+
+
+class Clock(MachineTest):
+    def test_slow_source(self):
+        self.write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")
+        self.assert_found("clock.slow", "warning", "hpet")
+
+    def test_virtual_and_container(self):
+        self.write("/proc/cpuinfo", "flags\t\t: fpu hypervisor sse\n")
+        self.write("/.dockerenv")
+        self.assert_found("clock.virtual", "note")
+        self.assert_found("clock.container", "note", "/.dockerenv")
+
+
+class OtherMpi(MachineTest):
+    def test_first_in_path(self):
+        self.program("/opt/openmpi/bin/mpicc")
+        self.program("/opt/openmpi/bin/mpiexec")
+        self.set(PATH="/opt/openmpi/bin:/headrace/bin:/usr/bin")
+        self.assertIn("/headrace/bin first", self.assert_found("mpi.other-mpicc", "warning", "/opt/openmpi/bin/mpicc").remedy)
+        self.assert_found("mpi.other-mpiexec", "warning", "comes after it")
+
+    def test_none_and_another_headrace(self):
+        self.set(PATH="/usr/bin")
+        self.assert_found("mpi.no-mpicc", "note")
+        self.program("/old/bin/mpicc", "HEADRACE_")
+        self.set(PATH="/old/bin:/headrace/bin:/usr/bin")
+        self.assert_found("mpi.second-mpicc", "note", "another Headrace")
+
+    def test_library_first_for_the_loader(self):
+        self.write("/opt/mpich/lib/libmpi.so.12", "theirs")
+        self.write("/headrace/lib/libmpi.so.12", "HEADRACE_")
+        self.set(LD_LIBRARY_PATH="/headrace/lib:/opt/mpich/lib")
+        self.assert_not_found("mpi.other-libmpi")
+        self.set(LD_LIBRARY_PATH="/opt/mpich/lib:/headrace/lib")
+        self.assert_found("mpi.other-libmpi", "warning", "/opt/mpich/lib/libmpi.so.12")
+
+    def test_variables(self):
+        self.set(OMPI_MCA_btl="tcp", I_MPI_ROOT="/opt/intel", PMI_RANK="3", LD_PRELOAD="/x/libmpi.so")
+        self.assert_found("mpi.variables-open-mpi", "note", "OMPI_MCA_btl")
+        self.assert_found("mpi.variables-intel-mpi", "note")
+        self.assert_found("mpi.inside-a-job", "warning", "PMI_RANK")
+        self.assert_found("mpi.preload", "warning", "/x/libmpi.so")
+
+
+class Settings(MachineTest):
+    def test_no_such(self):
+        self.set(HEADRACE_EAGER_BYTE="1", HEADRACE_FC="gfortran", HEADRACE_VERBOSE="1")
+        self.assertIn("HEADRACE_EAGER_BYTES", self.assert_found("settings.no-such", "warning", "HEADRACE_EAGER_BYTE is").remedy)
+
+    def test_the_library_complains(self):
+        self.set(HEADRACE_EAGER_BYTES="banana", HEADRACE_EAGER_BYTE="1")
+        self.answers["--config"] = "[headrace] HEADRACE_EAGER_BYTES: \"banana\" is not a size\n" + self.answers["--config"]
+        self.assert_found("settings.refused", "warning", "banana")
+        self.assert_found("settings.no-such", "warning", "HEADRACE_EAGER_BYTE is")
+
+    def test_old_name(self):
+        self.set(HEADRACE_SHM_SHUTTLES="2")
+        said = "[headrace] HEADRACE_SHM_SHUTTLES: shm_shuttles is called shm_exchange_buffers now; the old name is accepted\n"
+        self.answers["--config"] = said + self.answers["--config"]
+        self.assert_found("settings.renamed", "note", "shm_exchange_buffers")
+        self.assert_not_found("settings.no-such")
+
+    def test_mpiexec(self):
+        self.answers["--config"] = Failed("exit code 127: libhwloc.so.15: cannot open shared object file")
+        self.assert_found("settings.mpiexec-fails", "warning", "libhwloc")
+        self.facts.prefix = None
+        self.assert_found("settings.unknown-installation", "note")
+
+
+class Launchers(MachineTest):
+    def test_slurm(self):
+        self.set(SLURM_JOB_ID="7", SLURM_JOB_NODELIST="n[1-4]", SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="4")
+        self.assert_found("launch.no-srun", "error", "Slurm job 7")
+        self.assert_found("launch.slurm-without-pmi", "warning", "one of 4 tasks")
+        self.program("/usr/bin/srun")
+        self.assert_found("launch.slurm-job", "ok", "n[1-4]")
+        del self.facts.environment["SLURM_JOB_ID"]
+        self.assert_found("launch.slurm", "ok")
+
+    @unittest.skipIf(os.getuid() == 0, "root may read everywhere")
+    def test_a_directory_of_the_path_is_closed(self):
+        self.program("/closed/bin/srun")
+        (self.root / "closed").chmod(0)
+        self.addCleanup((self.root / "closed").chmod, 0o755)
+        self.set(PATH="/closed/bin:/headrace/bin:/usr/bin", LD_LIBRARY_PATH="/closed/lib")
+        self.assert_found("launch.remote", "ok")
+        self.assert_found("mpi.mpicc", "ok")
+
+    def test_pmix(self):
+        self.program("/usr/bin/prterun")
+        self.assert_found("launch.pmix", "ok")
+        self.answers["libpmix.so.2"] = Failed("OSError")
+        self.assert_found("launch.no-pmix", "note")
+        self.set(PMIX_NAMESPACE="x")
+        self.assert_found("launch.no-pmix", "warning", "libpmix.so.2")
+
+    def test_ssh(self):
+        (self.root / "usr/bin/ssh").unlink()
+        self.assert_found("launch.no-ssh", "note")
+        self.set(HEADRACE_LAUNCHER="rsh -x")
+        self.assert_found("launch.no-launcher", "error", "rsh")
+
+    def test_pbs_and_others(self):
+        self.program("/usr/bin/mpiexec.hydra")
+        self.set(PBS_NODEFILE="/var/nodes")
+        self.assert_found("launch.no-nodefile", "error", "/var/nodes")
+        self.write("/var/nodes", "a\n")
+        self.assert_found("launch.pbs-job", "ok")
+        self.assert_found("launch.others", "ok", "mpiexec.hydra")
+
+
+class Ucx(MachineTest):
+    def test_found(self):
+        self.assert_found("ucx.found", "ok", "UCX 1.22.0 in /ucx/lib; network transports: tcp (eth0, lo)")
+
+    def test_missing(self):
+        failed = Failed("exit code 1")
+        failed.said = "Traceback\nOSError: libucp.so.0: cannot open shared object file"
+        self.answers["-c"] = failed
+        self.assert_found("ucx.missing", "note", "libucp.so.0: cannot open")
+        self.set(SLURM_JOB_NUM_NODES="4")
+        self.assert_found("ucx.missing", "error")
+
+    def test_old(self):
+        self.answers["-c"] = "found 1.9.0 /usr/lib/libucp.so.0\n"
+        self.assert_found("ucx.old", "error", "1.9.0")
+
+    def test_no_tool(self):
+        self.answers["-d"] = Failed("ucx_info cannot be started")
+        self.assert_found("ucx.found", "ok", "were not listed")
+
+    def test_tcp_alone(self):
+        self.write("/sys/class/infiniband/mlx5_0/x")
+        self.assert_found("ucx.tcp-alone", "warning", "mlx5_0")
+
+    def test_variables(self):
+        self.set(UCX_NET_DEVICES="mlx5_7:1", UCX_TLS="rc,self")
+        self.assert_found("ucx.no-such-device", "error", "mlx5_7:1; there is eth0, lo")
+        self.assert_found("ucx.no-network-left", "error", "none of tcp")
+        self.set(UCX_NET_DEVICES="eth0", UCX_TLS="^tcp")
+        self.assert_found("ucx.devices-chosen", "note")
+        self.assert_found("ucx.no-network-left", "error")
+        self.set(UCX_TLS="tcp,self")
+        self.assert_found("ucx.transports-chosen", "note")
+
+
+if __name__ == "__main__":
+    unittest.main()
