@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   contents();
   environment();
   tools();
-  missing();
+  windows();
   profiling_names();
   if (check::headrace()) too_many_operations();
   if (rank == 0) std::puts("walked");

@@ -43,7 +43,7 @@ void too_many_operations();
 void contents();
 void environment();
 void tools();
-void missing();
+void windows();
 void profiling_names();
 
 }  // namespace walk
