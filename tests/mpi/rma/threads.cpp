@@ -31,8 +31,8 @@ void together(const check::Environment& mpi, const std::string& kind) {
     for (int i = 0; i < kTimes; ++i) {
       const int target = (mpi.rank + i) % mpi.size;
       std::int64_t before = -1;
-      CHECK_OK(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, target, memory.displacement(target, 0), MPI_SUM,
-                                memory.window));
+      CHECK_OK(
+          MPI_Fetch_and_op(&one, &before, MPI_INT64_T, target, memory.displacement(target, 0), MPI_SUM, memory.window));
       CHECK_OK(MPI_Win_flush(target, memory.window));
       CHECK(before >= 0);
       const auto place = static_cast<std::size_t>(1 + mpi.rank * kThreads + thread);
