@@ -17,7 +17,10 @@ def prefix() -> Path:
 
 
 def version() -> str:
-    return metadata.version("headrace")
+    try:
+        return metadata.version("headrace")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return "not installed"
 
 
 def find_mpiexec() -> Path | None:
