@@ -4,9 +4,10 @@
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header
 // says that it runs on a thread of the library. Whoever waits calls LibraryLock::yield() between two rounds
 // of progress, so that other threads get in; a round itself may give the lock up, too, for a long copy
-// (p2p/progress.hpp). User callbacks run with the lock held (they may call MPI).
-// Who waits for the lock says so from its first failed try until it has it (contended()), and whoever gives way can
-// look. Cost where there is one thread: one predictable branch.
+// (p2p/progress.hpp). Operations and error handlers of the program run with the lock held (they may call MPI),
+// callbacks of attributes without it: they may wait for a lock of the program whose owner waits for this one. Who waits
+// for the lock says so from its first failed try until it has it (contended()), and whoever gives way can look. Cost
+// where there is one thread: one predictable branch.
 #pragma once
 
 #include <pthread.h>
