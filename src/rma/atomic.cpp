@@ -196,37 +196,22 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
   });
 }
 
-namespace {
-
-template <class Word>
-void swap_word(std::byte* target, const std::byte* operand, const std::byte* compare, std::byte* before) {
-  Word wanted;
-  Word expected;
-  std::memcpy(&wanted, operand, sizeof wanted);
-  std::memcpy(&expected, compare, sizeof expected);
-  std::atomic_ref(*reinterpret_cast<Word*>(target))
-      .compare_exchange_strong(expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
-  std::memcpy(before, &expected, sizeof expected);
-}
-
-}  // namespace
-
 Status compare_and_swap(const View& target, const std::byte* operand, const std::byte* compare, std::byte* before,
                         const Exclusion& exclusion) {
   const std::size_t bytes = target.packed;
   if (target.where.is_host() && !target.where.managed && is_word(*target.type) && is_aligned(target.data(), bytes)) {
     switch (bytes) {
       case 1:
-        swap_word<std::uint8_t>(target.data(), operand, compare, before);
+        swap_word<std::uint8_t>(target.data(), operand, compare, before, exclusion);
         return kOk;
       case 2:
-        swap_word<std::uint16_t>(target.data(), operand, compare, before);
+        swap_word<std::uint16_t>(target.data(), operand, compare, before, exclusion);
         return kOk;
       case 4:
-        swap_word<std::uint32_t>(target.data(), operand, compare, before);
+        swap_word<std::uint32_t>(target.data(), operand, compare, before, exclusion);
         return kOk;
       default:
-        swap_word<std::uint64_t>(target.data(), operand, compare, before);
+        swap_word<std::uint64_t>(target.data(), operand, compare, before, exclusion);
         return kOk;
     }
   }

@@ -8,7 +8,9 @@
 // memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstring>
 
 #include "layout/op.hpp"
 #include "layout/view.hpp"
@@ -21,6 +23,20 @@ namespace hr::rma {
 // and defined for it.
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
               const std::byte* operand, std::byte* before, const Exclusion& exclusion);
+
+// One aligned word of memory that the CPU reaches: replaced by `operand` where it equals `compare`.
+template <class Word>
+void swap_word(std::byte* target, const void* operand, const void* compare, void* before,
+               const Exclusion& exclusion) noexcept {
+  const ShortUpdate update_of_one(exclusion);
+  Word wanted;
+  Word expected;
+  std::memcpy(&wanted, operand, sizeof wanted);
+  std::memcpy(&expected, compare, sizeof expected);
+  std::atomic_ref(*reinterpret_cast<Word*>(target))
+      .compare_exchange_strong(expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
+  std::memcpy(before, &expected, sizeof expected);
+}
 
 // One element of at most 16 bytes: replaced by `operand` where it equals `compare`.
 Status compare_and_swap(const layout::View& target, const std::byte* operand, const std::byte* compare,

@@ -11,6 +11,7 @@
 #include "base/short_copy.hpp"
 #include "layout/op.hpp"
 #include "layout/view.hpp"
+#include "rma/atomic.hpp"
 #include "rma/window.hpp"
 
 namespace hr::rma::quick {
@@ -146,14 +147,7 @@ template <class Word>
 bool swap(std::byte* target, const void* operand, const void* compare, void* before,
           const Exclusion& exclusion) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
-  const ShortUpdate update_of_one(exclusion);
-  Word wanted;
-  Word expected;
-  std::memcpy(&wanted, operand, sizeof wanted);
-  std::memcpy(&expected, compare, sizeof expected);
-  std::atomic_ref(*reinterpret_cast<Word*>(target))
-      .compare_exchange_strong(expected, wanted, std::memory_order_acq_rel, std::memory_order_acquire);
-  std::memcpy(before, &expected, sizeof expected);
+  swap_word<Word>(target, operand, compare, before, exclusion);
   return true;
 }
 
