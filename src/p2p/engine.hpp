@@ -25,7 +25,7 @@ struct ControlMessage {
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
-  std::unique_ptr<std::byte[]> longer;  // of notices: in place of `payload`
+  std::unique_ptr<std::byte[]> longer;  // of layers above: in place of `payload`
   [[nodiscard]] const std::byte* data() const noexcept { return longer != nullptr ? longer.get() : payload; }
 };
 static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Piece) <= ControlMessage::kMaxBytes);
