@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/abi.hpp"
-#include "layout/op.hpp"
 
 namespace hr::coll {
 
@@ -16,17 +14,6 @@ View slice(const View& view, Count first, Count count) noexcept {
   part.packed = static_cast<std::size_t>(count) * static_cast<std::size_t>(view.type->size());
   part.contiguous = view.type->contiguous(count);
   return part;
-}
-
-View bytes_view(std::byte* address, std::size_t bytes, const mem::Location& where) noexcept {
-  View view;
-  view.address = address;
-  view.count = static_cast<Count>(bytes);
-  view.type = layout::predefined_type(abi::kByte);
-  view.where = where;
-  view.packed = bytes;
-  view.contiguous = true;
-  return view;
 }
 
 std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {

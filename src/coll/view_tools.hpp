@@ -19,8 +19,7 @@ namespace hr::coll {
 // Elements [first, first + count) of a view.
 [[nodiscard]] layout::View slice(const layout::View& view, Count first, Count count) noexcept;
 
-// A run of bytes, as MPI_BYTE, in memory of the given kind.
-[[nodiscard]] layout::View bytes_view(std::byte* address, std::size_t bytes, const mem::Location& where = {}) noexcept;
+using layout::bytes_view;
 
 // Uninitialised host memory; small ones need no allocation.
 class Scratch {

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/abi.hpp"
 #include "boot/boot.hpp"
-#include "layout/op.hpp"
 
 namespace hr::comm {
 
 namespace {
 
-// Library memory: bytes on the host, never to be classified.
-layout::View bytes_view(const void* data, std::size_t bytes) {
-  layout::View view;
-  view.address = static_cast<std::byte*>(const_cast<void*>(data));
-  view.count = static_cast<Count>(bytes);
-  view.type = layout::predefined_type(abi::kByte);
-  view.packed = bytes;
-  view.contiguous = true;
-  return view;
-}
+// Of the library's own memory.
+using layout::bytes_view;
 
 int number_of(int proc) noexcept { return boot::processes().number_of(proc); }
 

@@ -5,8 +5,6 @@
 #include <memory>
 #include <new>
 
-#include "base/abi.hpp"
-#include "layout/op.hpp"
 
 namespace hr::io {
 namespace {
@@ -100,20 +98,8 @@ Place further(const Place& place, std::size_t bytes) {
 
 }  // namespace
 
-layout::View bytes_view(const void* data, std::size_t bytes) {
-  layout::View view;
-  view.address = static_cast<std::byte*>(const_cast<void*>(data));
-  view.count = static_cast<Count>(bytes);
-  view.type = layout::predefined_type(abi::kByte);
-  view.packed = bytes;
-  view.contiguous = true;
-  return view;
-}
-
 layout::View part_of(const layout::View& view, std::size_t offset, std::size_t bytes) {
-  layout::View part = bytes_view(bytes == 0 ? nullptr : view.data() + offset, bytes);
-  part.where = view.where;
-  return part;
+  return bytes_view(bytes == 0 ? nullptr : view.data() + offset, bytes, view.where);
 }
 
 Status write_run(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done) {

@@ -30,8 +30,7 @@ Status read_view(const Place& place, const layout::View& to, std::size_t* done);
 Status write_run(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
 Status read_run(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
 
-// Bytes of library memory as a view, never to be classified.
-[[nodiscard]] layout::View bytes_view(const void* data, std::size_t bytes);
+using layout::bytes_view;  // of the library's own memory
 // A part of the packed form of a contiguous view.
 [[nodiscard]] layout::View part_of(const layout::View& view, std::size_t offset, std::size_t bytes);
 

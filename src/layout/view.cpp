@@ -6,8 +6,10 @@
 #include <memory>
 #include <new>
 
+#include "base/abi.hpp"
 #include "layout/cuda/engine.hpp"
 #include "layout/host/engine.hpp"
+#include "layout/op.hpp"
 
 namespace hr::layout {
 namespace {
@@ -47,6 +49,17 @@ Status copy_staged(const View& from, const View& to, std::size_t bytes) {
 }
 
 }  // namespace
+
+View bytes_view(const void* data, std::size_t bytes, const mem::Location& where) noexcept {
+  View view;
+  view.address = static_cast<std::byte*>(const_cast<void*>(data));
+  view.count = static_cast<Count>(bytes);
+  view.type = predefined_type(abi::kByte);
+  view.where = where;
+  view.packed = bytes;
+  view.contiguous = true;
+  return view;
+}
 
 void span_of(const View& view, std::byte** first, std::size_t* bytes) {
   const Datatype& type = *view.type;

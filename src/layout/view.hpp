@@ -81,6 +81,9 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
 // The lowest address of the elements' data and the bytes from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
+// A run of bytes, as MPI_BYTE, in memory of the given kind, which nobody has to classify.
+[[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
+
 // There is an address, and it is host memory for certain, without a question to the driver: what make_view() would find
 // out about a run of bytes.
 inline bool surely_host(const void* address) noexcept {
