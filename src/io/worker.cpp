@@ -1,9 +1,8 @@
 #include "io/worker.hpp"
 
-#include <pthread.h>
-
-#include <csignal>
 #include <utility>
+
+#include "base/library_thread.hpp"
 
 namespace hr::io {
 
@@ -16,12 +15,7 @@ Status Job::result() {
 }
 
 Worker::Worker() {
-  // Signals are the program's, whose handlers run on its own threads.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  with_signals_blocked([this] { thread_ = std::thread([this] { loop(); }); });
 }
 
 Worker::~Worker() {

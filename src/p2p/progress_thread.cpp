@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "base/library_thread.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "p2p/engine.hpp"
@@ -150,13 +150,7 @@ Status start() {
   for (auto* count : {&state.rounds, &state.rounds_taken, &state.missed}) count->store(0, std::memory_order_relaxed);
   state.stopping.store(false, std::memory_order_release);
   state.watches = may_watch();
-  // The program's signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = ::pthread_create(&state.thread, nullptr, run, nullptr);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int error = with_signals_blocked([] { return ::pthread_create(&state.thread, nullptr, run, nullptr); });
   if (error != 0) {
     return fail(Errc::kOther,
                 "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <system_error>
 
+#include "base/library_thread.hpp"
 #include "base/log.hpp"
 #include "p2p/engine.hpp"
 
@@ -23,17 +23,6 @@ constexpr double kLongest = 1;
 // A program that ends without MPI_Finalize: what the listener wakes is about to be destroyed.
 void close_at_exit() {
   if (engine() != nullptr) engine()->sleeper.end_listener();
-}
-
-// The program's signals are for the program's threads.
-template <class Start>
-void with_signals_blocked(Start&& start) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  start();
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
