@@ -12,6 +12,7 @@
 // At the end all processes know whether any of them had an error: what one is told to be written, another has written.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,6 +85,23 @@ struct Announced {
   std::vector<std::vector<RunGroup>> lists;
 };
 [[nodiscard]] p2p::Task receive_announcements(const Plan* plan, Count round, Announced* announced);
+
+// The aggregator's buffer of a round, and its way between memory and the file. Two of them: one is on the disk's side
+// while the other is on that of the messages.
+struct Chunk {
+  std::unique_ptr<std::byte[]> buffer;
+  Announced announced;
+  Job job;
+  bool under_way = false;  // by the worker
+};
+enum class Fill : bool { kNone, kZeros };
+// Once; a later call does nothing. Errors: MPI_ERR_NO_MEM.
+Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
+// Reads or writes it by `work`, whose failure the plan notes: by the worker where there is something to do meanwhile,
+// else before it returns.
+[[nodiscard]] p2p::Task use_disk(Operation* operation, Plan* plan, Chunk* chunk, std::function<Status()>* work);
+// Until the worker is through with it.
+[[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);
 
 // A member's runs in the buffer of a chunk. *type (may stay empty) is what the view borrows.
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,

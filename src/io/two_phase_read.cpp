@@ -1,8 +1,6 @@
 // The rounds of a collective read.
 #include <new>
-#include <utility>
 
-#include "io/state.hpp"
 #include "io/two_phase.hpp"
 
 namespace hr::io {
@@ -51,14 +49,6 @@ Status read_chunk(const PosixFile& disk, const Announced& announced, std::byte* 
   return kOk;
 }
 
-// The aggregator's buffer of a round. Two of them: one is read while what is in the other is sent.
-struct Chunk {
-  std::unique_ptr<std::byte[]> buffer;
-  Announced announced;
-  Job job;
-  bool reading = false;
-};
-
 // What this process asks for in a round.
 struct Wanted {
   explicit Wanted(std::size_t most) : requests(most) {}
@@ -66,42 +56,24 @@ struct Wanted {
   p2p::RequestList requests;
 };
 
-Status make_buffer(const Plan& plan, Chunk* chunk) {
-  if (chunk->buffer != nullptr) return kOk;
-  // Zeros: what is sent where reading has failed is nobody's memory.
-  chunk->buffer.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(plan.chunk)]());
-  if (chunk->buffer != nullptr) return kOk;
-  return fail(Errc::kNoMem, "no memory for a buffer of %lld bytes; hint cb_buffer_size makes it smaller",
-              static_cast<long long>(plan.chunk));
-}
-
-// Hears what is wanted of a chunk, and reads it; in the background where there is something to do meanwhile.
+// Hears what is wanted of a chunk, and reads it.
 Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  HR_CO_TRY(make_buffer(*plan, chunk));
+  // Zeros: what is sent where reading has failed is nobody's memory.
+  HR_CO_TRY(make_buffer(*plan, Fill::kZeros, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
   std::function<Status()> what = [disk = operation->place().disk, chunk] {
     return read_chunk(*disk, chunk->announced, chunk->buffer.get());
   };
-  if (operation->background() || plan->rounds > 1) {
-    worker().submit(chunk->job, std::move(what));
-    chunk->reading = true;
-    co_return kOk;
-  }
-  Task reading = operation->work(&chunk->job, &what);
-  const Status read = co_await reading;
-  plan->note(read);
+  Task reading = use_disk(operation, plan, chunk, &what);
+  HR_CO_TRY(co_await reading);
   co_return kOk;
 }
 
 // Sends what was read to those who want it.
 Task deliver(Plan* plan, Chunk* chunk) {
-  if (chunk->reading) {
-    p2p::When over = chunk->job.over();
-    HR_CO_TRY(co_await over);
-    chunk->reading = false;
-    plan->note(chunk->job.result());
-  }
+  Task settling = settle(plan, chunk);
+  HR_CO_TRY(co_await settling);
   const std::size_t count = chunk->announced.members.size();
   p2p::RequestList requests(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,8 +1,6 @@
 // The rounds of a collective write.
 #include <new>
-#include <utility>
 
-#include "io/state.hpp"
 #include "io/two_phase.hpp"
 
 namespace hr::io {
@@ -10,22 +8,6 @@ namespace hr::io {
 using p2p::Task;
 
 namespace {
-
-// The aggregator's buffer of a round, and its way to the file. Two of them: one is filled while the other is written.
-struct Chunk {
-  std::unique_ptr<std::byte[]> buffer;
-  Announced announced;
-  Job job;
-  bool written = true;
-};
-
-Status make_buffer(const Plan& plan, Chunk* chunk) {
-  if (chunk->buffer != nullptr) return kOk;
-  chunk->buffer.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(plan.chunk)]);
-  if (chunk->buffer != nullptr) return kOk;
-  return fail(Errc::kNoMem, "no memory for a buffer of %lld bytes; hint cb_buffer_size makes it smaller",
-              static_cast<long long>(plan.chunk));
-}
 
 Status send_parts(const Operation& operation, const Plan& plan, std::vector<Part>& parts, p2p::RequestList* requests) {
   const layout::View& memory = operation.memory();
@@ -44,7 +26,7 @@ Status send_parts(const Operation& operation, const Plan& plan, std::vector<Part
 }
 
 Task fill(const Plan* plan, Count round, Chunk* chunk) {
-  HR_CO_TRY(make_buffer(*plan, chunk));
+  HR_CO_TRY(make_buffer(*plan, Fill::kNone, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
   const std::size_t count = chunk->announced.members.size();
@@ -70,16 +52,6 @@ Status write_chunk(const PosixFile& disk, const Chunk& chunk) {
   return kOk;
 }
 
-// Until a chunk's buffer may be used again.
-Task settle(Plan* plan, Chunk* chunk) {
-  if (chunk->written) co_return kOk;
-  p2p::When over = chunk->job.over();
-  HR_CO_TRY(co_await over);
-  chunk->written = true;
-  plan->note(chunk->job.result());
-  co_return kOk;
-}
-
 Task aggregate(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   Task settling = settle(plan, chunk);
   HR_CO_TRY(co_await settling);
@@ -88,14 +60,8 @@ Task aggregate(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   // Nothing more is written once that has failed.
   if (!plan->status.ok()) co_return kOk;
   std::function<Status()> what = [disk = operation->place().disk, chunk] { return write_chunk(*disk, *chunk); };
-  if (operation->background() || plan->rounds > 1) {
-    worker().submit(chunk->job, std::move(what));
-    chunk->written = false;
-    co_return kOk;
-  }
-  Task writing = operation->work(&chunk->job, &what);
-  const Status written = co_await writing;
-  plan->note(written);
+  Task writing = use_disk(operation, plan, chunk, &what);
+  HR_CO_TRY(co_await writing);
   co_return kOk;
 }
 
