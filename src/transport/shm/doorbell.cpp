@@ -1,7 +1,6 @@
 #include "transport/shm/doorbell.hpp"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <climits>
 #include <ctime>
 
+#include "base/process_barrier.hpp"
+
 namespace hr::transport::shm {
 namespace {
 bool barrier_available = false;
@@ -17,7 +18,7 @@ bool barrier_available = false;
 // Orders every earlier store of every registered process before what follows here.
 void barrier() noexcept {
   if (barrier_available) {
-    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    process_barrier::barrier();
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
@@ -72,9 +73,7 @@ void Doorbell::disarm(std::uint32_t rings) noexcept {
   }
 }
 
-void register_barrier() noexcept {
-  barrier_available = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
+void register_barrier() noexcept { barrier_available = process_barrier::register_this_process(); }
 
 bool has_barrier() noexcept { return barrier_available; }
 

@@ -9,22 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "comm/ring.hpp"
 #include "common/check.hpp"
 
 namespace family {
 
 inline int value_of(int from, int to, int at) { return from * 1'000'003 + to * 1'009 + at * 7 + 1; }
 
-inline int rank_in(MPI_Comm comm) {
-  int rank = -1;
-  CHECK_OK(MPI_Comm_rank(comm, &rank));
-  return rank;
-}
-inline int size_of(MPI_Comm comm) {
-  int size = -1;
-  CHECK_OK(MPI_Comm_size(comm, &size));
-  return size;
-}
+using check::rank_in;
+using check::size_of;
 inline int remote_size_of(MPI_Comm comm) {
   int size = -1;
   CHECK_OK(MPI_Comm_remote_size(comm, &size));
