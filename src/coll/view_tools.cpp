@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace hr::coll {
 
 using layout::View;
