@@ -48,8 +48,8 @@ void part(std::span<const int> procs) {
     peer.place = 0;
   }
   state.sleeper.end_listener();
-  wake_waiting();  // in a transport that may go
-  transport::part(procs, progress.sleeping_waits != 0);
+  state.sleeper.wake();  // who sleeps in a transport that may go
+  transport::part(procs, state.sleeper.in_use());
   take_transports();
 }
 

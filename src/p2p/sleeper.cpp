@@ -44,20 +44,22 @@ void Sleeper::open(std::span<transport::Transport* const> transports) {
   }
 }
 
-std::optional<std::uint32_t> Sleeper::arm() {
-  const auto armed = first_->arm();
-  if (!armed || heard_.empty()) return armed;
-  if (!listener_.joinable() && !start()) give_up();
+std::optional<Sleeper::Armed> Sleeper::arm() {
+  const auto token = first_->arm();
+  if (!token) return std::nullopt;
+  if (!heard_.empty() && !listener_.joinable() && !start()) give_up();
   for (const auto& each : heard_) {
     if (listen(*each)) continue;
-    first_->sleep(*armed, 0);
+    first_->sleep(*token, 0);
     return std::nullopt;
   }
-  return armed;
+  armed_.fetch_add(1, std::memory_order_relaxed);
+  return Armed{first_, *token, limit_};
 }
 
-void Sleeper::sleep(std::uint32_t armed, double at_most_seconds) {
-  first_->sleep(armed, std::min(at_most_seconds, limit_));
+void Sleeper::sleep(const Armed& armed, double at_most_seconds) {
+  armed.on->sleep(armed.token, std::min(at_most_seconds, armed.limit));
+  armed_.fetch_sub(1, std::memory_order_release);
 }
 
 bool Sleeper::listen(Heard& to) {

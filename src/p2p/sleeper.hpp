@@ -36,9 +36,17 @@ class Sleeper {
   void close() noexcept;
 
   [[nodiscard]] bool can_sleep() const noexcept { return first_ != nullptr; }
+  // Where a thread is about to sleep, whatever open() says meanwhile.
+  struct Armed {
+    transport::Transport* on;
+    std::uint32_t token;
+    double limit;  // seconds
+  };
   // Empty where something has arrived already. Else one sleep() with what it returned follows (see Transport::arm()).
-  [[nodiscard]] std::optional<std::uint32_t> arm();
-  void sleep(std::uint32_t armed, double at_most_seconds);
+  [[nodiscard]] std::optional<Armed> arm();
+  void sleep(const Armed& armed, double at_most_seconds);
+  // A thread is armed, or asleep: no transport may go.
+  [[nodiscard]] bool in_use() const noexcept { return armed_.load(std::memory_order_acquire) != 0; }
   void wake() noexcept {
     if (first_ != nullptr) first_->wake();
   }
@@ -58,7 +66,8 @@ class Sleeper {
   void give_up() noexcept;
 
   transport::Transport* first_ = nullptr;
-  double limit_ = 0;  // seconds
+  double limit_ = 0;           // seconds
+  std::atomic<int> armed_{0};  // threads
   std::vector<std::unique_ptr<Heard>> heard_;
   std::thread listener_;
   pid_t owner_ = 0;  // a forked child has no such thread

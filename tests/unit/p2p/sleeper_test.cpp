@@ -77,7 +77,7 @@ class SleeperTest : public ::testing::Test {
  protected:
   void SetUp() override { sleeper_.open(transports_); }
   void TearDown() override { sleeper_.close(); }
-  double slept(std::uint32_t armed, double at_most) {
+  double slept(const Sleeper::Armed& armed, double at_most) {
     const double start = now_seconds();
     sleeper_.sleep(armed, at_most);
     return now_seconds() - start;
@@ -114,6 +114,19 @@ TEST_F(SleeperTest, ASleepThatEndedOtherwiseLeavesTheNextOneItsArrival) {
 TEST_F(SleeperTest, ThereIsNoSleepWhereSomethingHasArrived) {
   network_.arrived(true);
   EXPECT_FALSE(sleeper_.arm().has_value());
+}
+
+TEST_F(SleeperTest, AThreadSleepsWhereItIsArmedThoughTheTransportsChange) {
+  EXPECT_FALSE(sleeper_.in_use());
+  const auto armed = sleeper_.arm();
+  EXPECT_TRUE(sleeper_.in_use());
+  Bell other;
+  std::vector<transport::Transport*> others{&other};
+  sleeper_.open(others);
+  EXPECT_TRUE(sleeper_.in_use());
+  bell_.wake();
+  EXPECT_LT(slept(armed.value(), kLong), kShort);
+  EXPECT_FALSE(sleeper_.in_use());
 }
 
 TEST_F(SleeperTest, WithoutArrivalsItSleeps) {
