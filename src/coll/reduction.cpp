@@ -45,6 +45,17 @@ Task tree_reduce(const Call& call, int top, View mine, View other) {
   co_return kOk;
 }
 
+Task let_pair_work(const Call& call, View vector) {
+  const int other = call.rank() + 1;
+  Requests<1> request;
+  HR_CO_TRY(send_to(call, other, vector, request.next()));
+  const Status sent = co_await request.all();
+  if (!sent.ok()) co_return sent;
+  HR_CO_TRY(receive_from(call, other, vector, request.next()));
+  const Status received = co_await request.all();
+  co_return received;
+}
+
 Task receive_and_reduce(const Call& call, View own, View result) {
   const int peers = call.peers();
   TypedScratch room(result.count, *result.type);

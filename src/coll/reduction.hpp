@@ -45,6 +45,10 @@ struct Cut {
 // it is the result. `other` is room for as much. `top` must be 0 unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
+// What the even one of a pair does (doubling.hpp): hands its vector to the next rank, which goes on for both, and gets
+// the result in it.
+[[nodiscard]] Task let_pair_work(const Call& call, View vector);
+
 // Receives everybody's vector of the other group (or this one) one after the other, in the order of ranks, and
 // leaves the result in `result`; sends nothing. `own` is this process's contribution in an intracommunicator.
 [[nodiscard]] Task receive_and_reduce(const Call& call, View own, View result);

@@ -174,7 +174,8 @@ struct Task::Promise {
 
 inline Status Task::result() const noexcept { return handle_ ? handle_.promise().result : kOk; }
 
-// The requests that one frame has under way; a local of the coroutine.
+// The requests that one frame has under way; a local of the coroutine. Declared after the memory that they read and
+// write: where the frame ends with an error, it is destroyed first, and waits for what cannot be cancelled.
 template <int kCapacity>
 class Requests {
  public:

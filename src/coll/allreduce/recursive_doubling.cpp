@@ -17,17 +17,14 @@ Task run(const Call& call) {
 
   const Doubling doubling(size);
   const int paired = doubling.paired;
-  Requests<2> requests;
   if (rank < paired && rank % 2 == 0) {
-    HR_CO_TRY(send_to(call, rank + 1, result, requests.next()));
-    const Status sent = co_await requests.all();
-    if (!sent.ok()) co_return sent;
-    HR_CO_TRY(receive_from(call, rank + 1, result, requests.next()));
-    const Status received = co_await requests.all();
-    co_return received;
+    Task other_works = let_pair_work(call, result);
+    const Status status = co_await other_works;
+    co_return status;
   }
 
   TypedScratch room(result.count, *result.type);
+  Requests<2> requests;
   View mine = result;
   View other = room.view();
   if (rank < paired) {

@@ -16,14 +16,15 @@ Task receive_at_root(const Call& call, int first, int blocks) {
   const Count count = call.recv.count(0);
   const View all = call.recv.all();
   const int before_wrap = std::min(blocks, size - begin);
-  Requests<1> request;
   if (before_wrap == blocks) {
+    Requests<1> request;
     HR_CO_TRY(receive_from(call, begin, slice(all, begin * count, blocks * count), request.next()));
     const Status status = co_await request.all();
     co_return status;
   }
   const std::size_t block = call.recv.bytes(0);
   Scratch packed(static_cast<std::size_t>(blocks) * block);
+  Requests<1> request;
   HR_CO_TRY(receive_from(call, begin, packed.view(0, static_cast<std::size_t>(blocks) * block), request.next()));
   const Status status = co_await request.all();
   if (!status.ok()) co_return status;
@@ -54,13 +55,14 @@ Task run(const Call& call) {
   const std::size_t block = call.send.bytes(0);
   View own;
   HR_CO_TRY(call.send.block(0, &own));
-  Requests<32> requests;
   if (subtree == 1) {
-    HR_CO_TRY(send_to(call, parent, own, requests.next()));
-    const Status sent = co_await requests.all();
+    Requests<1> request;
+    HR_CO_TRY(send_to(call, parent, own, request.next()));
+    const Status sent = co_await request.all();
     co_return sent;
   }
   Scratch packed(static_cast<std::size_t>(subtree) * block);
+  Requests<32> requests;
   for (int child = 1; child < subtree; child *= 2) {
     const auto blocks = static_cast<std::size_t>(std::min(child, subtree - child));
     HR_CO_TRY(receive_from(call, (rank + child) % size,

@@ -17,19 +17,20 @@ Task run(const Call& call) {
   const int subtree = std::min(bit, size - relative);  // the root: all
   const bool root = relative == 0;
   const std::size_t block = root ? call.send.bytes(0) : call.recv.bytes(0);
-  Requests<32> requests;
 
   if (!root && subtree == 1) {
     View own;
     HR_CO_TRY(call.recv.block(0, &own));
-    HR_CO_TRY(receive_from(call, (rank - bit + size) % size, own, requests.next()));
-    const Status status = co_await requests.all();
+    Requests<1> request;
+    HR_CO_TRY(receive_from(call, (rank - bit + size) % size, own, request.next()));
+    const Status status = co_await request.all();
     co_return status;
   }
 
   // Blocks by relative rank, packed. The root needs them where a subtree wraps round the last rank only.
   const bool wraps = root && call.root != 0;
   Scratch packed(root && !wraps ? 0 : static_cast<std::size_t>(subtree) * block);
+  Requests<32> requests;
   if (!root) {
     const View part = packed.view(0, static_cast<std::size_t>(subtree) * block);
     HR_CO_TRY(receive_from(call, (rank - bit + size) % size, part, requests.next()));
