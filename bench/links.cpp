@@ -1,10 +1,11 @@
-// links: how long messages take between each pair of ranks, while all others wait, and while all ranks are busy in pairs.
+// links: how long messages take between each pair of ranks, while all others wait, and while all ranks are busy in
+// pairs.
 //
 //   A-B alone, A-B together   8 bytes, half a ping-pong
 //   A>B alone, A>B together   one long message of a stream (--sizes: its length)
 //
-// The pairs are those of a round-robin tournament: in each round every rank has one partner, and each has had every other
-// one after size - 1 rounds. For headrace doctor --run: a rank a host, or a rank a GPU.
+// The pairs are those of a round-robin tournament: in each round every rank has one partner, and each has had every
+// other one after size - 1 rounds. For headrace doctor --run: a rank a host, or a rank a GPU.
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -151,23 +152,23 @@ int main(int argc, char** argv) {
   options.repetitions = 5;
   options.window = 8;
   const bench::Program program{"links", "Latency and stream between each pair of ranks, alone and all at once.", "N"};
-  return bench::run_program(
-      argc, argv, program, bench::common_options(options), options, [&](const bench::World& world) {
-        const bench::MemoryKind kind = bench::memory_of(program, world, options);
-        bench::Buffer buffer;
-        bench::allocate(program, world, kind, options.sizes.front(), buffer);
-        const Messages messages{world, static_cast<char*>(buffer.data()), static_cast<int>(options.sizes.front()),
-                                options.window};
-        const Samples found = measure_all(messages, options.repetitions);
-        const std::vector<std::string> hosts = bench::gather_text(world, host_name());
-        const std::vector<std::string> texts = bench::gather_text(world, text_of(found));
-        bench::Report report = bench::make_report(program, world, options);
-        report.unit = "us";
-        for (std::size_t rank = 0; rank < hosts.size(); ++rank)
-          report.settings.emplace_back("host " + std::to_string(rank), hosts[rank]);
-        const bool table = bench::prints_table(world, options);
-        if (table) bench::print_heading(report);
-        if (world.rank == 0) add_rows(texts, &report, table);
-        return bench::finish(program, world, options, report);
-      });
+  return bench::run_program(argc, argv, program, bench::common_options(options), options,
+                            [&](const bench::World& world) {
+                              const bench::MemoryKind kind = bench::memory_of(program, world, options);
+                              bench::Buffer buffer;
+                              bench::allocate(program, world, kind, options.sizes.front(), buffer);
+                              const Messages messages{world, static_cast<char*>(buffer.data()),
+                                                      static_cast<int>(options.sizes.front()), options.window};
+                              const Samples found = measure_all(messages, options.repetitions);
+                              const std::vector<std::string> hosts = bench::gather_text(world, host_name());
+                              const std::vector<std::string> texts = bench::gather_text(world, text_of(found));
+                              bench::Report report = bench::make_report(program, world, options);
+                              report.unit = "us";
+                              for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+                                report.settings.emplace_back("host " + std::to_string(rank), hosts[rank]);
+                              const bool table = bench::prints_table(world, options);
+                              if (table) bench::print_heading(report);
+                              if (world.rank == 0) add_rows(texts, &report, table);
+                              return bench::finish(program, world, options, report);
+                            });
 }
