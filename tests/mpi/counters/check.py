@@ -131,6 +131,32 @@ def unseen() -> None:
             same("sentence", sentence in done.stderr, True)
 
 
+def saved() -> None:
+    """What --save-counters keeps: of ranks that end well, and of those of a job that is killed."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        (Path(directory) / "go").touch()
+        command = [MPIEXEC, "--save-counters", str(run), "-n", "3", KNOWN, directory, "3", "200"]
+        same("exit code", subprocess.run(command, timeout=60, check=False).returncode, 0)
+        pages = counters.load(run)
+        same("pages", [page.rank for page in pages], [0, 1, 2])
+        for page in pages:
+            same("state", page.read().state, "finalized")
+            same("messages", sum(page.read().table("peer.messages").values()),
+                 sum(json.loads((Path(directory) / f"{page.rank}.json").read_text())["messages"].values()))
+        (Path(directory) / "go").unlink()
+        (Path(directory) / "0.json").unlink()
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until((Path(directory) / "0.json").exists, "the file")
+        os.kill(pages_of(process, 3)[1].about["pid"], signal.SIGKILL)
+        same("exit code", process.wait(60), 128 + signal.SIGKILL)
+        same("states after a death", {page.read().state for page in counters.load(run)}, {"running"})
+        command[2] = directory + "/none/run.hrc"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        same("exit code without a directory", (done.returncode, "--save-counters: cannot write" in done.stderr), (1, True))
+        same("what is left", [name for name in os.listdir(directory) if name.startswith("run.hrc.")], [])
+
+
 def main(case: str) -> None:
     hosts = {"HEADRACE_AS_HOSTS": "2"}
     if case == "host":
@@ -145,6 +171,8 @@ def main(case: str) -> None:
     elif case == "alone":
         alone()
         unseen()
+    elif case == "saved":
+        saved()
     print("ok")
 
 
