@@ -1,4 +1,4 @@
-"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case>."""
+"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case> [<program>]."""
 
 from __future__ import annotations
 
@@ -157,6 +157,34 @@ def saved() -> None:
         same("what is left", [name for name in os.listdir(directory) if name.startswith("run.hrc.")], [])
 
 
+def sums(ranks: int, *command: str) -> list[tuple[int, int]]:
+    """Messages and bytes that each rank of the program has sent."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        subprocess.run([MPIEXEC, "--save-counters", str(run), "--timeout", "60", "-n", str(ranks), *command], check=True,
+                       stdout=subprocess.DEVNULL)
+        return [(now.value("peer.messages"), now.value("peer.bytes")) for now in map(counters.Page.read, counters.load(run))]
+
+
+def more(few: list[tuple[int, int]], many: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(after[0] - before[0], after[1] - before[1]) for before, after in zip(few, many)]
+
+
+def halo3d(program: str) -> None:
+    """Steps that are added send six faces each."""
+    for pattern in ("packed", "isend-irecv", "overlap"):
+        run = lambda steps: sums(4, program, "--device", "host", "--local", "8,16,32", "--procs", "2,2,1", "--pattern", pattern,
+                                 "--steps", str(steps))
+        faces = 2 * 3 * 4 * (8 * 16 + 16 * 32 + 8 * 32)  # three fields of floats
+        found = more(run(5), run(15))
+        same(f"halo3d {pattern}, bytes of ten steps", [each[1] for each in found], [10 * faces] * 4)
+
+
+def latency(program: str) -> None:
+    run = lambda count: sums(2, program, "--sizes", "8,1000", "--iters", str(count), "--warmup", "10", "--reps", "7")
+    same("latency, 7 times 50 messages of two sizes", more(run(100), run(150)), [(2 * 350, 350 * 1008)] * 2)
+
+
 def main(case: str) -> None:
     hosts = {"HEADRACE_AS_HOSTS": "2"}
     if case == "host":
@@ -171,6 +199,8 @@ def main(case: str) -> None:
     elif case == "alone":
         alone()
         unseen()
+    elif case in ("halo3d", "latency"):
+        globals()[case](sys.argv[4])
     elif case == "saved":
         saved()
     print("ok")
