@@ -9,7 +9,7 @@ namespace {
 // A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one of so
 // many.
 constexpr Value kLong = 5000;
-constexpr Value kOneOf = 256;
+constexpr Value kOneOf = 1024;
 
 Value nanoseconds(clockid_t clock) noexcept {
   timespec time{};
