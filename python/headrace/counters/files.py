@@ -1,0 +1,99 @@
+"""Where the pages of this host are: files of jobs that our mpiexec runs, and memory files of all other processes."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .page import Page, Problem
+
+# headrace.<job>.counters.<rank>, in a directory or as the name of a memory file.
+NAME = re.compile(r"headrace\.(?P<job>[\w-]+)\.counters\.(?P<rank>\d+)")
+MEMORY_FILE = re.compile(r"/memfd:" + NAME.pattern + r" \(deleted\)")
+
+
+@dataclass
+class Found:
+    pages: list[Page] = field(default_factory=list)   # by job and rank
+    problems: list[str] = field(default_factory=list)  # a sentence for each page that cannot be read
+
+    def jobs(self) -> dict[str, list[Page]]:
+        jobs: dict[str, list[Page]] = {}
+        for page in self.pages:
+            jobs.setdefault(page.job, []).append(page)
+        return jobs
+
+
+def directories() -> list[str]:
+    """Where jobs of this environment have their files."""
+    return [os.environ.get("HEADRACE_SHM_DIR") or "/dev/shm"]
+
+
+def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = ()) -> Found:
+    """All pages that this user may read. `job`: that one's alone. `known`: pages of an earlier look, which are taken
+    over instead of being opened again."""
+    found = Found()
+    open_ones = {page.place: page for page in known}
+    for path in sorted({*files(directories() if where is None else where), *memory_files()}):
+        match = NAME.search(path if "/fd/" not in path else link(path))
+        if match is None or job is not None and match["job"] != job:
+            continue
+        page = open_ones.get(path)
+        if page is not None and page.alive():
+            found.pages.append(page)
+            continue
+        try:
+            found.pages.append(open_page(path))
+        except Problem as problem:
+            found.problems.append(str(problem))
+        except FileNotFoundError:
+            pass  # it has ended
+        except OSError as error:
+            found.problems.append(f"{path}: {error.strerror}")
+    found.pages.sort(key=lambda page: (page.job, page.rank))
+    return found
+
+
+def open_page(path: str) -> Page:
+    with open(path, "rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise FileNotFoundError(path)  # just being made
+        return Page(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+
+
+def files(where: Iterable[str]) -> list[str]:
+    paths = []
+    for directory in where:
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        paths += [os.path.join(directory, name) for name in names if NAME.fullmatch(name)]
+    return paths
+
+
+def link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def memory_files() -> list[str]:
+    """Of processes without our mpiexec: descriptors that they hold open (so none is left when they end)."""
+    paths, user = [], os.getuid()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        directory = f"/proc/{name}/fd"
+        try:
+            if user != 0 and os.stat(f"/proc/{name}").st_uid != user:
+                continue
+            numbers = os.listdir(directory)
+        except OSError:
+            continue
+        paths += [path for number in numbers if MEMORY_FILE.fullmatch(link(path := f"{directory}/{number}"))]
+    return paths
