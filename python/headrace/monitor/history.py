@@ -13,11 +13,10 @@ import sqlite3
 import time
 from pathlib import Path
 
-from headrace.monitor.model import KINDS, PEERS
-from headrace.monitor.schema import TABLES, VERSION
+from headrace.monitor.model import KINDS, PEERS, Sweep
+from headrace.monitor.schema import OF_A_SPAN, TABLES, VERSION
 from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
-from headrace.monitor.model import Sweep
 
 _MEBI = 1 << 20
 
@@ -167,7 +166,7 @@ class History:
             if not spans:
                 break
             self.db.execute("BEGIN IMMEDIATE")
-            for table, column in (("samples", "span"), ("changes", "span"), ("spans", "id")):
+            for table, column in (*((table, "span") for table in OF_A_SPAN), ("spans", "id")):
                 self.db.executemany(f"DELETE FROM {table} WHERE {column} = ?", spans)
             self.db.execute("DELETE FROM jobs WHERE ended AND id NOT IN (SELECT job FROM spans)")
             for table in ("ranks", "totals"):

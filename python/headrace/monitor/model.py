@@ -39,21 +39,20 @@ class Count(NamedTuple):
 
 # What detailed counters are about. The key is a name, or a rank where the kind is one of PEERS. The numbers are in saved files.
 KINDS = {
-    "call": 1,  # MPI functions
-    "sent_to": 2,  # by peer
-    "received_from": 3,
-    "waited_for": 4,
-    "protocol": 5,
-    "memory": 6,  # kind of memory of the buffer
-    "size": 7,  # messages by size class: "64 B", "4 KiB"
-    "collective": 8,  # "allreduce/ring"
-    "window": 9,
-    "file": 10,
-    "ipc": 11,  # cache of mapped memory of others
-    "phase": 12,  # MPI_Pcontrol
-    "queue": 13,  # gauge: depth now, highest depth
+    "call": 1,  # MPI functions; bytes are those of messages sent in them
+    "sent_to": 2,  # messages of the program, by peer
+    "internal_to": 3,  # messages of the library itself, by peer
+    "waited_for": 4,  # waits, by peer
+    "protocol": 5,  # of messages received
+    "memory": 6,  # "sent device": kind of memory of the buffer
+    "size": 7,  # messages sent by size class in bytes: "4-7"; they count no bytes
+    "collective": 8,  # by algorithm; they count no time
+    "access": 9,  # of windows and files: "put", "read"
+    "library": 10,  # statistics of the library itself, which MPI_T has as well
+    "phase": 11,  # marks of MPI_Pcontrol
+    "queue": 12,  # gauge: count is the depth now, bytes the highest depth
 }
-PEERS = frozenset({"sent_to", "received_from", "waited_for"})
+PEERS = frozenset({"sent_to", "internal_to", "waited_for"})
 GAUGES = frozenset({"queue"})
 
 Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a peer is its rank in decimal
@@ -82,6 +81,8 @@ class Reading:
     brief: Brief
     ended: bool = False
     details: Details | None = None  # None: not asked for
+    function: str = ""  # the MPI function it is in now; "": the program computes
+    waits_for: int | None = None  # the rank, where it has waited for one longer than a moment
 
 
 @dataclass
@@ -100,11 +101,7 @@ def clean(text: str, most: int = TEXT_MOST) -> str:
 
 
 def size_class(power: int) -> str:
-    """Name of the class of messages of less than 2^power bytes and at least half of that; class 0 is empty messages."""
-    if power == 0:
-        return "0 B"
-    least = 1 << (power - 1)
-    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if least >= 1 << shift:
-            return f"{least >> shift} {unit}"
-    return f"{least} B"
+    """The label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is empty messages."""
+    if power < 2:
+        return str(power)
+    return f"{1 << (power - 1)}-{(1 << power) - 1}"

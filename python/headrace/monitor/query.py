@@ -10,6 +10,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from headrace.monitor.model import KINDS, PEERS
+from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
@@ -120,41 +121,18 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
-    """Columns over time: seconds, shares of waiting (least, mean, most of the ranks), rates, depths, and the slowest rank, which
-    is the one that waits least while the others wait for it (None where nobody waits noticeably)."""
-    spans = db.execute("SELECT id, began, ended FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ? ORDER BY ended",
-                       (part.job, SAMPLES, *part.times())).fetchall()
-    step = max(1, -(-len(spans) // POINTS_MOST))
-    columns: dict[str, list] = {name: [] for name in ("time", "least", "mean", "most", "mpi", "slowest", "messages", "bytes", *_GAUGES)}
-    for first in range(0, len(spans), step):
-        _point(db, part, spans[first:first + step], columns)
+    """Columns over time: the fields of Point, with messages and bytes a second. Of a span that stands for several the first is
+    as good as another, but for the slowest rank and the peaks, so spans are left out only where a screen has no room for them."""
+    spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
+                       "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
+    columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
+    for span, began, ended, _, *figures in spans[::-(-len(spans) // POINTS_MOST) or 1]:
+        seconds = max(1e-3, ended - began)
+        found = Point(*figures) if part.ranks is None else of_span(db, span, seconds, part.has)
+        found = found._replace(messages=round(found.messages / seconds, 1), bytes=round(found.bytes / seconds))
+        for name, value in zip(columns, (ended, *found)):
+            columns[name].append(value)
     return columns
-
-
-def _point(db: sqlite3.Connection, part: Range, spans: list[tuple[int, float, float]], columns: dict[str, list]) -> None:
-    seconds = max(1e-3, sum(ended - began for _, began, ended in spans))
-    # Spans of a job that are neighbours in time have ids that need not be; each is looked up by the table's key.
-    sums: dict[int, list[int]] = {}
-    for span, _, _ in spans:
-        for rank, wait, mpi, sent, sent_bytes, *gauges in db.execute(
-                "SELECT rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes FROM samples WHERE span = ?", (span,)):
-            if not part.has(rank):
-                continue
-            if (old := sums.get(rank)) is None:
-                sums[rank] = [wait, mpi, sent, sent_bytes, *gauges]
-            else:
-                sums[rank] = [old[0] + wait, old[1] + mpi, old[2] + sent, old[3] + sent_bytes, *map(max, old[4:], gauges)]
-    rows = list(sums.values())
-    scale = 1 / (seconds * 1e9)
-    shares = [min(1.0, row[0] * scale) for row in rows] or [0.0]
-    mean = sum(shares) / len(shares)
-    slowest = min(sums, key=lambda rank: (sums[rank][0], rank)) if len(sums) > 1 and mean - min(shares) > 0.02 else None
-    for name, value in (("time", spans[-1][2]), ("least", min(shares)), ("mean", mean), ("most", max(shares)),
-                        ("mpi", min(1.0, sum(row[1] for row in rows) * scale / max(1, len(rows)))), ("slowest", slowest),
-                        ("messages", sum(row[2] for row in rows) / seconds), ("bytes", sum(row[3] for row in rows) / seconds),
-                        ("posted", sum(row[4] for row in rows)), ("unexpected", sum(row[5] for row in rows)),
-                        ("unexpected_bytes", sum(row[6] for row in rows))):
-        columns[name].append(round(value, 5) if isinstance(value, float) and name != "time" else value)
 
 
 def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:

@@ -23,6 +23,8 @@ CREATE INDEX spans_by_time ON spans(job, what, began);
 CREATE TABLE samples(span INTEGER, rank INTEGER, calls INTEGER, mpi_ns INTEGER, wait_ns INTEGER, sent INTEGER,
                      sent_bytes INTEGER, received INTEGER, received_bytes INTEGER, posted INTEGER, unexpected INTEGER,
                      unexpected_bytes INTEGER, PRIMARY KEY(span, rank)) WITHOUT ROWID;
+CREATE TABLE points(span INTEGER PRIMARY KEY, least REAL, mean REAL, most REAL, mpi REAL, slowest INTEGER, messages INTEGER,
+                    bytes INTEGER, posted INTEGER, unexpected INTEGER, unexpected_bytes INTEGER);
 CREATE TABLE changes(span INTEGER, kind INTEGER, rank INTEGER, key INTEGER, count INTEGER, bytes INTEGER, ns INTEGER,
                      PRIMARY KEY(span, kind, rank, key)) WITHOUT ROWID;
 CREATE TABLE totals(job INTEGER, kind INTEGER, rank INTEGER, key INTEGER, count INTEGER, bytes INTEGER, ns INTEGER,
@@ -36,4 +38,4 @@ CREATE VIEW named_totals AS
 
 # What of a job is in which table, by the column that names the job; for saving and forgetting.
 OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job"}
-OF_A_SPAN = ("samples", "changes")
+OF_A_SPAN = ("samples", "points", "changes")

@@ -8,11 +8,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep
+from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, size_class
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
 _STEPS = 200  # a second
-_UNEXPECTED = 0.2  # of all messages
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
@@ -89,7 +88,9 @@ class Synthetic:
         brief = Brief(calls, wait + steps * 90_000, wait, sends, sends * _FACE, sends, sends * _FACE,
                       len(peers) if elapsed < job.seconds else 0, unexpected, unexpected * _FACE)
         who = Rank(job.key, rank, job.ranks, 4000 + rank, "synthetic", job.program, job.began, str(rank), str(rank % 8) if job.device else "")
-        return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None)
+        waits = rank != job.slow % job.ranks and elapsed < job.seconds
+        return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None,
+                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None)
 
     def _wait(self, job: Job, rank: int, elapsed: float) -> int:
         if rank == job.slow % job.ranks:
@@ -108,21 +109,20 @@ class Synthetic:
         if rank != slow:
             waited[str(culprit)] = Count(steps, 0, wait)
         direct = sends // 5 * 4
-        late = int(sends * _UNEXPECTED)
-        memory = {"device": Count(sends, sends * _FACE), "host": Count(steps, steps * 8)} if job.device else {"host": Count(sends, sends * _FACE)}
+        faces, place = Count(sends, sends * _FACE), "device" if job.device else "host"
         return {
             "call": {"MPI_Isend": Count(sends, sends * _FACE, steps * 20_000), "MPI_Irecv": Count(sends, sends * _FACE, steps * 10_000),
                      "MPI_Waitall": Count(steps, 0, wait + steps * 40_000), "MPI_Allreduce": Count(steps, steps * 8, steps * 20_000),
                      "MPI_Init": Count(1), "MPI_Comm_rank": Count(1)},
             "sent_to": by_peer,
-            "received_from": dict(by_peer),
+            "internal_to": {str(peers[0] if peers else rank): Count(steps, steps * 8)},
             "waited_for": waited,
             "protocol": {"device_get" if job.device else "single_copy": Count(direct, direct * _FACE),
                          "staged" if job.device else "stream": Count(sends - direct, (sends - direct) * _FACE)},
-            "memory": memory,
-            "size": {"8 KiB": Count(sends, sends * _FACE), "8 B": Count(steps, steps * 8)},
+            "memory": {f"sent {place}": faces, f"received {place}": faces},
+            "size": {size_class(_FACE.bit_length()): Count(sends), size_class(4): Count(steps)},
             "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
-            "ipc": {"hit": Count(direct), "miss": Count(len(peers))},
-            "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, late), 9)},
-            "phase": {"1": Count(steps // 100)},
+            "library": {"cuda_ipc_hits": Count(direct), "cuda_ipc_misses": Count(len(peers))},
+            "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
+            "phase": {"marks": Count(steps // 100)},
         }

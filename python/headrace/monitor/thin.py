@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from headrace.monitor import points
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 _SPANS_MOST = 60  # new spans a job and level in one call, so that no call takes long
@@ -58,5 +59,8 @@ def _join(db: sqlite3.Connection, job: int, what: int, table: str, level: int, s
                      (job, what, level + 1, min(span[1] for span in spans), max(span[2] for span in spans))).lastrowid
     marks = ", ".join("?" * len(ids))
     db.execute(_SUM[table].format(marks), (new, *ids))
+    if what == SAMPLES:
+        points.keep(db, new, points.of_span(db, new, sum(span[2] - span[1] for span in spans)))
+        db.execute(f"DELETE FROM points WHERE span IN ({marks})", ids)
     db.execute(f"DELETE FROM {table} WHERE span IN ({marks})", ids)
     db.execute(f"DELETE FROM spans WHERE id IN ({marks})", ids)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Reading, Sweep, clean
+from headrace.monitor.points import keep, point
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 _ZERO = Brief()
@@ -102,11 +103,12 @@ class Writer:
             who, brief = reading.rank, reading.brief
             before = known.briefs.get(who.rank, _ZERO)
             sums = [max(0, after - old) for after, old in zip(brief[:SUMS], before[:SUMS])]
-            if any(sums) or any(brief[SUMS:]):
+            if not reading.ended or any(sums):
                 rows.append((span, who.rank, *sums, *brief[SUMS:]))
             known.briefs[who.rank] = brief
             states.append((known.id, who.rank, who.pid, clean(who.host), clean(who.cpus), clean(who.gpu), now, reading.ended, *brief))
         self.db.executemany(_SAMPLE_ROW, rows)
+        keep(self.db, span, point([(row[1], row[4], row[3], row[5], row[6], *row[9:]) for row in rows], now - known.sampled))
         self.db.executemany(_RANK_ROW, states)
         known.sampled = now
 
