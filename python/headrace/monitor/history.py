@@ -161,8 +161,8 @@ class History:
     def _bound(self) -> None:
         """The oldest spans go first, those of finished jobs before those of running ones."""
         while self.used() > self.most_bytes:
-            spans = self.db.execute("SELECT spans.id FROM spans JOIN jobs ON jobs.id = spans.job "
-                                    "ORDER BY jobs.ended DESC, spans.began LIMIT 200").fetchall()
+            spans = self.db.execute("SELECT spans.id FROM spans JOIN jobs ON jobs.id = spans.job ORDER BY jobs.ended DESC, spans.began "
+                                    "LIMIT max(1, (SELECT count(*) FROM spans) / 16)").fetchall()
             if not spans:
                 break
             self.db.execute("BEGIN IMMEDIATE")

@@ -42,13 +42,13 @@ def _lines(state: State) -> Iterable[str]:
         key = (reading.rank.job, reading.rank.program)
         running[key] = running.get(key, 0) + (not reading.ended)
     for (job, program), count in running.items():
-        yield f"headrace_ranks{_labels(job=job, program=program)} {count}"
+        yield f"headrace_ranks{_labels(mpi_job=job, program=program)} {count}"
     for field, (name, kind, sentence, unit) in _BRIEF.items():
         yield from _head(name, kind, sentence)
         place = Brief._fields.index(field)
         for reading in state.sweep.readings:
             who = reading.rank
-            labels = _labels(job=who.job, program=who.program, rank=who.rank, host=who.host)
+            labels = _labels(mpi_job=who.job, program=who.program, rank=who.rank, host=who.host)
             yield f"{name}{labels} {reading.brief[place] if unit == 1 else reading.brief[place] / unit}"
     for word, name in _MACHINE.items():
         yield from _head(name, "gauge", "Of the host; what it is stands in its labels")

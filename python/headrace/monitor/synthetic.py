@@ -111,7 +111,7 @@ class Synthetic:
         direct = sends // 5 * 4
         faces, place = Count(sends, sends * _FACE), "device" if job.device else "host"
         return {
-            "call": {"MPI_Isend": Count(sends, sends * _FACE, steps * 20_000), "MPI_Irecv": Count(sends, sends * _FACE, steps * 10_000),
+            "call": {"MPI_Isend": Count(sends, sends * _FACE, steps * 20_000), "MPI_Irecv": Count(sends, 0, steps * 10_000),
                      "MPI_Waitall": Count(steps, 0, wait + steps * 40_000), "MPI_Allreduce": Count(steps, steps * 8, steps * 20_000),
                      "MPI_Init": Count(1), "MPI_Comm_rank": Count(1)},
             "sent_to": by_peer,
