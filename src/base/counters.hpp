@@ -2,7 +2,7 @@
 //
 // The page is static memory of the library, so that counting is an addition at a fixed address. publish() puts shared
 // memory in its place, with what has been counted so far; where there is none to be had, counting goes on unseen. It
-// describes itself: a reader needs its head and its text alone, which says what stands where (base/counters_text.hpp).
+// describes itself: a reader needs its head and its text alone, which says what stands where (counters_text.cpp).
 //
 // Every value is 64 bits wide at its natural alignment, so that a reader never sees half of one; values that belong
 // together may be of different moments. One thread writes at a time. Memory order: none between values; the head's
@@ -12,8 +12,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-
-#include "base/statistics.hpp"
 
 namespace hr::counters {
 
@@ -27,7 +25,8 @@ inline constexpr std::size_t kFunctions = 640;
 inline constexpr std::size_t kPeers = 256;
 inline constexpr std::size_t kClasses = 3;  // of peers
 inline constexpr std::size_t kProtocols = 16;
-inline constexpr std::size_t kSizes = 65;
+inline constexpr std::size_t kSizes = 64;
+inline constexpr std::size_t kStatisticPlaces = 64;
 inline constexpr std::size_t kAlgorithms = 128;
 inline constexpr std::size_t kMarks = 64;
 inline constexpr std::size_t kTextBytes = std::size_t{48} * 1024;
@@ -48,7 +47,7 @@ struct Head {
 
 // What it does now.
 struct Now {
-  Value function;       // that the program is in, by its number and 1; 0: in none
+  Value function;       // that the program is in, by its number; 0: in none
   Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it does not wait, or not long
   Value waiting_for;    // which process, and 1; 0: not a single one
 };
@@ -71,8 +70,8 @@ struct Function {
 
 enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 
-// Another process that has been sent a message, or waited for; the last row of each class stands for all that have
-// none. Which row is whose does not change.
+// Another process that has been sent a message. The last rows, one of each class, stand for all that have none of their
+// own. Which row is whose does not change.
 struct Peer {
   Value process;     // and 1: its place in the table of processes, the rank for those of the own job; 0: no row yet
   Value peer_class;  // PeerClass
@@ -102,30 +101,87 @@ struct Mark {
   Value level;
 };
 
-struct Page {
+inline constexpr std::size_t kPageAlignment = 4096;
+
+struct alignas(kPageAlignment) Page {
   Head head;
   alignas(64) Now now;
-  Level posted;                        // receives without a message
-  alignas(64) Value sizes[kSizes];     // messages sent, by the number of bits of their length
+  Level posted;                     // receives without a message
+  alignas(64) Value sizes[kSizes];  // messages sent, place n: of less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
-  Amount announced;                    // messages whose data the receiver asks for
-  Amount memories[kMemories];          // messages sent; that of host memory is what is left of all
-  Amount to_memories[kMemories];       // the same of messages received
-  Level unexpected;                    // messages without a receive
-  Level unexpected_bytes;              // that they hold here
+  Amount announced;               // messages whose data the receiver asks for
+  Amount memories[kMemories];     // messages sent; that of host memory is what is left of all
+  Amount to_memories[kMemories];  // the same of messages received
+  Level unexpected;               // messages without a receive
+  Level unexpected_bytes;         // that they hold here
   Value unexpected_messages;
   Value waits;
-  Value waited;                        // nanoseconds
+  Value waited;  // nanoseconds
   Value longest_wait;
   Value marks;                         // MPI_Pcontrol
   Mark mark[kMarks];                   // the last of them, in a ring
-  Value statistics[64];                // base/statistics.hpp
+  Value statistics[kStatisticPlaces];  // base/statistics.hpp
   Amount accesses[kAccesses];
   Amount algorithms[kAlgorithms];
   Value waited_in[kFunctions];
   Peer peers[kPeers];
   alignas(64) Function functions[kFunctions];
+  // Not for readers.
+  Value stands_for[kFunctions];  // for how many calls the next one that is timed stands
+  Value waited_before;           // when the timing began
   alignas(64) char text[kTextBytes];
+};
+
+inline constinit Page page{};
+
+// --- counting ---
+// The row of a process that is first sent to; it has one already: that one.
+Peer& row_of(int process, PeerClass peer_class) noexcept;
+inline Peer& row_of_others(PeerClass peer_class) noexcept {
+  return page.peers[kPeers - kClasses + static_cast<std::size_t>(peer_class)];
+}
+
+// A message begins its way to that process.
+inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
+  row.sent[internal ? 1 : 0].add(bytes);
+  ++page.sizes[std::bit_width(bytes | 1) - 1];
+  page.functions[page.now.function].bytes += bytes;
+}
+inline void count_access(Access access, std::size_t bytes) noexcept {
+  page.accesses[static_cast<std::size_t>(access)].add(bytes);
+}
+inline void count_announced(std::size_t bytes) noexcept { page.announced.add(bytes); }
+void count_mark(int level) noexcept;
+
+// A wait that has become long, until its end. Within another one it is not counted.
+[[nodiscard]] bool begin_wait(int process) noexcept;  // -1: for no single one; false: within another one
+void end_wait(int process) noexcept;
+
+// The length of the calls of a function, of which some are timed.
+[[nodiscard]] Value begin_timing() noexcept;
+void end_timing(std::size_t function, Value began) noexcept;
+
+// One call of the program. `function`: its number, from 1 on. Owner: the entry point, with the library lock held.
+class Call {
+ public:
+  explicit Call(std::size_t function, bool counts = true) noexcept : function_(counts ? function : 0) {
+    if (!counts) return;
+    Function& own = page.functions[function];
+    if (++own.calls > own.timed_next) [[unlikely]]
+      began_ = begin_timing();
+    page.now.function = function;
+  }
+  ~Call() {
+    if (began_ != 0) [[unlikely]]
+      end_timing(function_, began_);
+    if (function_ != 0) page.now.function = 0;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  std::size_t function_;
+  Value began_ = 0;
 };
 
 }  // namespace hr::counters

@@ -6,14 +6,19 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/counters.hpp"
+#include "base/counters_page.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "bind/crash.hpp"
 #include "bind/device_check.hpp"
+#include "bind/function_names.hpp"
 #include "bind/handles.hpp"
+#include "bind/version.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
+#include "coll/counting.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
 #include "comm/failure.hpp"
@@ -23,6 +28,7 @@
 #include "mem/mem.hpp"
 #include "mpi.h"
 #include "p2p/buffered.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress_thread.hpp"
 #include "rma/rma.hpp"
@@ -64,12 +70,30 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
+// The job goes on where nobody can read them.
+void publish_counters() {
+  const boot::Identity& identity = boot::identity();
+  counters::About about;
+  about.job = identity.job_id;
+  about.rank = identity.rank;
+  about.size = identity.size;
+  about.host_number = boot::processes().host_of(identity.rank);
+  if (identity.removes_files) about.file_directory = knobs().shm_dir;
+  about.library = kLibraryVersion;
+  about.functions = kFunctionNames;
+  about.protocols = p2p::names_of_protocols();
+  const auto algorithms = coll::algorithm_names();
+  about.algorithms.assign(algorithms.begin(), algorithms.end());
+  if (!counters::publish(about).ok()) log::write(log::Level::kDecision, "%s", take_detail().c_str());
+}
+
 // What all processes of the job take part in: it is there from the first use of MPI to the end of the last that can be,
 // MPI_Finalize or the process's. Sessions are begun and ended by each process alone, as often as it likes; a second
 // exchange with the others would wait for those that have no second session.
 Status bring_up() {
   mem::init();
   HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
+  if (knobs().counters) publish_counters();
   state.checked = device_check::begin();
   HR_TRY(p2p::init());
   if (knobs().progress_thread != ProgressThreadChoice::kOff) {
@@ -84,6 +108,7 @@ Status bring_up() {
 // Every layer gets its turn even when one fails; the first failure is returned.
 Status take_down() {
   state.layers_up = false;
+  counters::note_finalized();
   const Status messages = p2p::finalize();
   mem::shutdown();
   const Status launcher = boot::finalize();

@@ -30,6 +30,8 @@ struct Identity {
   // to be several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool declared_hosts = false;  // where the processes are is what the launcher declares (mpiexec --as-hosts)
+  // The launcher removes files whose names begin with "headrace." and the job, when the job has ended.
+  bool removes_files = false;
   // The job goes on without processes that die: which board tells of them here (loss_board.hpp); -1: it does not.
   int loss_board = -1;
 };

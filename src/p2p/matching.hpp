@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/list.hpp"
 #include "p2p/p2p.hpp"
 
@@ -76,6 +77,7 @@ class Matcher {
   void post(Request& receive) {
     receive.sequence_ = next_sequence_++;
     ++posted_count_;
+    counters::page.posted.up();
     if (posted_bins_.active()) [[unlikely]]
       return post_in_bins(receive);
     posted_.push_back(receive);
@@ -83,6 +85,7 @@ class Matcher {
   void withdraw(Request& receive) noexcept {
     receive.link_.unlink();
     --posted_count_;
+    counters::page.posted.down();
   }
   // The posted receive that takes this message, removed from the queue; nullptr when there is none.
   Request* match_posted(const Envelope& message) noexcept {

@@ -36,11 +36,19 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
     """All pages that this user may read. `job`: that one's alone. `known`: pages of an earlier look, which are taken
     over instead of being opened again."""
     found = Found()
+    seen: set[tuple[int, int]] = set()
     open_ones = {page.place: page for page in known}
     for path in sorted({*files(directories() if where is None else where), *memory_files()}):
         match = NAME.search(path if "/fd/" not in path else link(path))
         if match is None or job is not None and match["job"] != job:
             continue
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue  # it has ended
+        if (status.st_dev, status.st_ino) in seen:
+            continue  # of a child that has it from its parent
+        seen.add((status.st_dev, status.st_ino))
         page = open_ones.get(path)
         if page is not None and page.alive():
             found.pages.append(page)
@@ -95,5 +103,14 @@ def memory_files() -> list[str]:
             numbers = os.listdir(directory)
         except OSError:
             continue
-        paths += [path for number in numbers if MEMORY_FILE.fullmatch(link(path := f"{directory}/{number}"))]
+        paths += [path for number in numbers
+                  if MEMORY_FILE.fullmatch(link(path := f"{directory}/{number}")) and is_makers(path)]
     return paths
+
+
+def is_makers(path: str) -> bool:
+    """Readers, this one as well, have it open only for reading."""
+    try:
+        return bool(os.lstat(path).st_mode & 0o200)
+    except OSError:
+        return False
