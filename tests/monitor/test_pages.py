@@ -19,17 +19,17 @@ class Maker:
     """A page with some counters of the real one, in the layout that its own description states."""
 
     SCALARS = ("now.function", "now.waiting_since", "now.waiting_for", "posted.now", "posted.most", "unexpected.now", "unexpected.most", "unexpected.bytes", "wait.time")
-    TABLES = {"function": (("MPI_Send", "MPI_Recv", "evil\x1b[2J"), ("calls", "time", "bytes")), "peer": ((), ("process", "messages", "bytes", "waits", "wait", "internal_messages", "internal_bytes")),
+    TABLES = {"function": (("none", "MPI_Send", "MPI_Recv", "evil\x1b[2J"), ("calls", "time", "bytes")), "peer": ((), ("process", "messages", "bytes", "waits", "wait", "internal_messages", "internal_bytes")),
               "received": (("eager", "stream"), ("messages", "bytes"))}
     PEERS = 3
 
     def __init__(self, **about):
-        self.about = {"job": "headrace_1_1", "rank": 0, "size": 4, "pid": os.getpid(), "pid_started": 0, "host": "here", "program": "/opt/bin/halo3d", "begun": 1000, "cores": "0-1", "gpu": None, **about}
+        self.about = {"job": "headrace_1_1", "rank": 0, "size": 4, "pid": os.getpid(), "pid_started": 0, "host": "here", "program": "/opt/bin/halo3d", "begun": 1000, "cores": "0-1", "gpus": "", **about}
         self.values = {}
 
     def description(self):
         found, at = [], HEAD.size + (-HEAD.size % 8)
-        dimensions = {"function": {"length": 3, "labels": list(self.TABLES["function"][0])}, "protocol": {"length": 2, "labels": list(self.TABLES["received"][0])},
+        dimensions = {"function": {"length": 4, "labels": list(self.TABLES["function"][0])}, "protocol": {"length": 2, "labels": list(self.TABLES["received"][0])},
                       "peer": {"length": self.PEERS, "others": {str(self.PEERS - 1): "others"}}}
         for name in self.SCALARS:
             found.append({"name": name, "unit": "", "kind": "level", "sentence": "", "at": at})
@@ -60,7 +60,7 @@ class Maker:
 class Readings(unittest.TestCase):
     def setUp(self):
         self.maker = Maker()
-        self.maker.values = {"function.calls": [5, 7, 1], "function.time": [50, 70, 1], "function.bytes": [500, 0, 0], "wait.time": 60,
+        self.maker.values = {"function.calls": [0, 5, 7, 1], "function.time": [0, 50, 70, 1], "function.bytes": [0, 500, 0, 0], "wait.time": 60,
                              "peer.process": [3, 2, 0], "peer.messages": [4, 1, 9], "peer.bytes": [400, 100, 900], "peer.waits": [2, 0, 0], "peer.wait": [60, 0, 0],
                              "received.messages": [6, 1], "received.bytes": [48, 4096], "posted.now": 2, "posted.most": 5, "unexpected.now": 1, "unexpected.most": 8,
                              "unexpected.bytes": 77, "now.function": 2, "now.waiting_for": 3, "now.waiting_since": time.monotonic_ns() - 10**9}

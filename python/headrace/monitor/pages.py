@@ -6,6 +6,7 @@ A page stays mapped when its process has gone, so its last figures are read once
 from __future__ import annotations
 
 import time
+from itertools import repeat
 
 from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
@@ -71,7 +72,7 @@ def reading(page: Page, details: bool, gone: bool) -> Reading:
     cores = about.get("cores", "")
     rank = Rank(clean(str(page.job)), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
                 clean(str(about.get("program", ""))).rpartition("/")[2], began,
-                clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpu") or "")))
+                clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")))
     ended = gone or now.state == "finalized"
     wait = _value(now, "wait.time") + (0 if ended else _long_wait(now))
     brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time"), wait), wait, _value(now, "peer.messages"),
@@ -85,8 +86,8 @@ def reading(page: Page, details: bool, gone: bool) -> Reading:
 
 def _now(now: Snapshot) -> tuple[str, int | None]:
     number, process = _value(now, "now.function"), _value(now, "now.waiting_for")
-    labels = now.page.labels("function.calls") if number else []
-    function = clean(str(labels[number - 1])) if 0 < number <= len(labels) else ""
+    labels = now.page.labels("function.calls") if number else []  # the first stands for none
+    function = clean(str(labels[number])) if 0 < number < len(labels) else ""
     waits = bool(_value(now, "now.waiting_since"))
     return function, process - 1 if process and waits else None
 
@@ -95,14 +96,13 @@ def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: st
     """Counters of one dimension that belong together, by label."""
     if count not in now.page._counters:
         return {}
-    columns = [now.values(name) if name and name in now.page._counters else None for name in (count, size, ns)]
+    columns = [now.values(name) if name and name in now.page._counters else repeat(0) for name in (count, size, ns)]
     found: dict[str, Count] = {}
-    for place, label in enumerate(now.labels(count)):
-        figures = Count(*(column[place] if column else 0 for column in columns))
-        if label is not None and any(figures):
+    for label, *figures in zip(now.labels(count), *columns):
+        if any(figures) and label is not None:
             key = prefix + clean(str(label))
             before = found.get(key)
-            found[key] = Count(*map(sum, zip(before, figures))) if before else figures
+            found[key] = Count(*map(sum, zip(before, figures))) if before else Count(*figures)
     return found
 
 

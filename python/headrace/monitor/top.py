@@ -106,7 +106,7 @@ def text(found: list[Row], remarks: list[str], columns: int = 100) -> str:
     for row in found:
         ranks = f"{row.running}/{row.ranks}"
         slowest = "-" if row.slowest is None else f"rank {row.slowest}"
-        lines.append(f"{row.job[-24:]:<24} {row.program[:14]:<14} {ranks:>9} {short(row.calls_per_second):>9} "
+        lines.append(f"{row.job.removeprefix('headrace_')[:24]:<24} {row.program[:14]:<14} {ranks:>9} {short(row.calls_per_second):>9} "
                      f"{short(row.messages_per_second):>9} {short(row.bytes_per_second):>9} {row.mpi_share:>5.0%} {row.wait_share:>5.0%} {slowest:>8}")
         if row.functions:
             lines.append("  time in   " + "  ".join(f"{name} {share:.0%}" for name, share in row.functions.items()))
