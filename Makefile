@@ -5,6 +5,7 @@
 #   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
 #   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
 #                    (tests/hosts/bed/README.md)
+#   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -29,7 +30,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-hosts sanitize install peers format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -73,6 +74,23 @@ test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
 	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
 	exit $$status
+
+# For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
+# others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
+SANITIZERS ?= asan ubsan tsan
+SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
+# Thread sanitizer: what threads share. Fences and what crosses processes it does not see.
+SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|^unit_(base|p2p|comm|boot|launcher)
+
+sanitize: packages test-packages $(VENV)/.ready
+	@status=0; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; export PATH; \
+	for sanitizer in $(SANITIZERS); do \
+	  echo "--- $$sanitizer"; \
+	  case $$sanitizer in tsan) only="-R $(SANITIZE_TSAN)";; *) only=;; esac; \
+	  scripts/sanitize.sh $$sanitizer -LE '$(SANITIZE_WITHOUT)' $$only $(CTEST_OPTIONS) || status=1; \
+	  [ $$sanitizer != asan ] || { echo "--- asan, as two hosts"; \
+	    HEADRACE_AS_HOSTS=2 scripts/sanitize.sh asan -LE '$(AS_HOSTS_LABELS)|$(SANITIZE_WITHOUT)' $(CTEST_OPTIONS) || status=1; }; \
+	done; exit $$status
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)
