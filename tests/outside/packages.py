@@ -40,10 +40,11 @@ class Test:
 
 @dataclass
 class Package:
-    name: str  # of Debian's source
+    name: str  # of Debian's source, or of PyPI's
     build: list[list[str]]
     tests: list[Test]
-    tests_in: str = "."
+    tests_in: str = "."  # of the build directory, of Python's of the source
+    python: bool = False
     needs: list[str] = field(default_factory=list)  # Debian packages to build it
 
 
@@ -53,6 +54,8 @@ def parallel(name: str, limit: int = 900) -> Test:
 
 HDF5_TESTS = ["t_mpi", "t_pread", "t_pshutdown", "t_prestart", "t_init_term", "testphdf5", "t_shapesame", "t_filters_parallel",
               "t_bigio", "t_cache", "t_cache_image"]
+
+PIP = ["{build}/environment/bin/python", "-m", "pip", "install", "-v", "--no-build-isolation", "--no-deps"]
 
 ALL = [
     Package(
@@ -72,6 +75,13 @@ ALL = [
          ["make", "-j{cpus}"],
          ["make", "-j{cpus}", "tests"]],
         [Test("check", ["make", "check"], automake, 1800),
-         Test("ptest", ["make", "ptest"], said(r"^\*\*\* TESTING .*pass", r"^\*\*\* TESTING .*fail"), 1800)],
+         Test("ptest", ["make", "ptest"], said(r"^\*\*\* TESTING .*--- pass", r"^\*\*\* TESTING .*--- fail"), 1800)],
         needs=["autoconf", "automake", "libtool", "m4"]),
+    Package(
+        "mpi4py-fft",
+        [["env", "MPICC=mpicc", "MPI4PY_BUILD_MPIABI=0", "CFLAGS=-O0 -g0", *PIP, "--no-binary", "mpi4py", "mpi4py"],
+         ["env", "CC=mpicc", "CFLAGS=-O1 -g0", *PIP, "{source}"]],
+        [Test(name, ["mpiexec", "--timeout", "{limit}", "-n", "{ranks}", "{build}/environment/bin/python", f"{name}.py"])
+         for name in ("test_pencil", "test_darray", "test_mpifft")],  # the others are about FFTW alone
+        tests_in="tests", python=True, needs=["libfftw3-dev"]),
 ]

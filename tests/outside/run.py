@@ -13,6 +13,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -44,9 +45,32 @@ def fetch_debian(name: str, work: Path) -> Path:
     return to
 
 
+def fetch_python(name: str, work: Path) -> Path:
+    """The unpacked source distribution, beside an environment that builds it (no isolation: numpy is not built anew)."""
+    to = work / "src" / name
+    if to.exists():
+        return to
+    environment = work / "build" / name / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
+    pip = [environment / "bin" / "python", "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "cython>=3.0", "setuptools>=61", "wheel", "numpy", "scipy"], check=True)
+    archives = work / "archives" / name
+    subprocess.run([*pip, "download", "--no-binary", name, "--no-deps", "--no-build-isolation", "-d", archives, name], check=True)
+    to.mkdir(parents=True)
+    with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
+        for member in archive.getmembers():  # less the folder that all of it is in
+            member.name = member.name.partition("/")[2] or "."
+            archive.extract(member, to)
+    return to
+
+
+def fetch(package: packages.Package, work: Path) -> Path:
+    return (fetch_python if package.python else fetch_debian)(package.name, work)
+
+
 def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
     """The build directory, made once."""
-    source = fetch_debian(package.name, work)
+    source = fetch(package, work)
     to = work / "build" / package.name
     if (to / "built").exists():
         return to
@@ -67,12 +91,13 @@ def run(package: packages.Package, build_directory: Path, source: Path, hosts: i
     results = build_directory / f"results-{hosts}"
     results.mkdir(exist_ok=True)
     settings = {**environment, "HEADRACE_AS_HOSTS": str(hosts), "srcdir": str(source / package.tests_in)}
+    where = (source if package.python else build_directory) / package.tests_in
     for test in package.tests:
-        words = [word.format(ranks=ranks, limit=test.limit) for word in test.command]
+        words = [word.format(ranks=ranks, limit=test.limit, build=build_directory) for word in test.command]
         begun = time.monotonic()
         log = results / f"{test.name}.log"
         with open(log, "w", encoding="utf-8") as output:
-            code = subprocess.run(words, cwd=build_directory / package.tests_in, env=settings, stdout=output, stderr=output,
+            code = subprocess.run(words, cwd=where, env=settings, stdout=output, stderr=output,
                                   stdin=subprocess.DEVNULL, check=False).returncode
         good, bad = test.count(log.read_text(encoding="utf-8", errors="replace"), code)
         passed += good
