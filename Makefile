@@ -5,6 +5,8 @@
 #   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
 #   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
 #                    (tests/hosts/bed/README.md)
+#   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
+#   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, mpi4py-fft)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
@@ -31,7 +33,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-hosts install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-hosts sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -80,6 +82,30 @@ test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
 	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
 	exit $$status
+
+# From Debian's and PyPI's sources, on one host and as two: about an hour on two cores, most of it HDF5's t_cache_image.
+OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev
+outside: packages $(VENV)/.ready
+	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
+	@$(VENV)/bin/python -B tests/outside/run.py --prefix $(BUILD) --work .cache/outside $(OUTSIDE)
+
+# For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
+# others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
+SANITIZERS ?= asan ubsan tsan
+SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
+# Thread sanitizer: what threads share. Fences and what crosses processes it does not see.
+SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|^unit_(base|p2p|comm|boot|launcher)
+
+sanitize: packages test-packages $(VENV)/.ready
+	@status=0; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; export PATH; \
+	for sanitizer in $(SANITIZERS); do \
+	  echo "--- $$sanitizer"; \
+	  case $$sanitizer in tsan) only="-R $(SANITIZE_TSAN)";; *) only=;; esac; \
+	  scripts/sanitize.sh $$sanitizer -LE '$(SANITIZE_WITHOUT)' $$only $(CTEST_OPTIONS) || status=1; \
+	  [ $$sanitizer != asan ] || { echo "--- asan, as two hosts"; \
+	    HEADRACE_AS_HOSTS=2 scripts/sanitize.sh asan -LE '$(AS_HOSTS_LABELS)|$(SANITIZE_WITHOUT)' $(CTEST_OPTIONS) || status=1; }; \
+	done; exit $$status
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)
