@@ -66,7 +66,7 @@ class Readings(unittest.TestCase):
                              "unexpected.bytes": 77, "now.function": 2, "now.waiting_for": 3, "now.waiting_since": time.monotonic_ns() - 10**9}
 
     def test_sums_and_details(self):
-        said = subject.reading(self.maker.page(), True, False)
+        said = subject.reading(self.maker.page(), True, False, {})
         self.assertEqual((said.rank.job, said.rank.size, said.rank.program, said.rank.cpus, said.rank.gpu), ("headrace_1_1", 4, "halo3d", "0-1", ""))
         self.assertEqual((said.brief.calls, said.brief.sent, said.brief.sent_bytes, said.brief.received, said.brief.received_bytes), (13, 14, 1400, 7, 4144))
         self.assertEqual((said.brief.posted, said.brief.unexpected, said.brief.unexpected_bytes), (2, 1, 77))
@@ -78,10 +78,10 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
     def test_names_are_cleaned(self):
-        self.assertFalse(any("\x1b" in name for name in subject.reading(self.maker.page(), True, False).details["call"]))
+        self.assertFalse(any("\x1b" in name for name in subject.reading(self.maker.page(), True, False, {}).details["call"]))
 
     def test_a_rank_that_has_ended_waits_for_nobody(self):
-        said = subject.reading(self.maker.page(state=2), False, False)
+        said = subject.reading(self.maker.page(state=2), False, False, {})
         self.assertTrue(said.ended)
         self.assertEqual((said.brief.wait_ns, said.brief.posted, said.function, said.waits_for), (60, 0, "", None))
 
@@ -92,7 +92,7 @@ class Readings(unittest.TestCase):
         self.assertIn("cannot be read", sweep.remarks[0])
 
     def test_counters_that_a_page_lacks_are_none(self):
-        said = subject.reading(self.maker.page(), True, False)
+        said = subject.reading(self.maker.page(), True, False, {})
         self.assertEqual((said.details["access"], said.details["collective"], said.details["phase"], said.details["size"]), ({}, {}, {}, {}))
 
 
