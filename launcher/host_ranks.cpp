@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cleanup.hpp"
+#include "saved_counters.hpp"
 #include "stacks.hpp"
 
 namespace hr::launcher {
@@ -257,6 +258,11 @@ void HostRanks::finish() {
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();
+  if (plan_.save_counters) {
+    for_each_page(plan_.shm_directories, plan_.id, [this](std::string page) {
+      callbacks_.post({.kind = Message::Kind::kCounters, .host = host_, .text = std::move(page)});
+    });
+  }
   remove_shared_memory(plan_.shm_directories, plan_.id);
 }
 

@@ -114,7 +114,8 @@ class Writer:
             self.emit(f"if (!ready) [[unlikely]] if (const int code_ = enter_checked(kCall, {{{addresses}}}); code_ != 0)"
                       " return code_;")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
-        self.emit(f"const counters::Call counted({self.number}{', guard.entered()' if function.tests else ''});")
+        self.emit(f"const counters::CallIf<{self.number}> counted(guard.entered());" if function.tests else
+                  f"const counters::Call<{self.number}> counted;")
         for parameter in self.in_checking_order():
             self.visit(parameter)
         self.call()
@@ -355,7 +356,7 @@ class Writer:
 def direct_entry(function: Function, large: bool, number: int) -> str:
     """Arguments and result as they are (api/overlay.yaml)."""
     arguments = ", ".join(p.name for p in function.parameters if p.kind.role != "varargs")
-    guard = "" if function.unlocked else f"  const LibraryGuard guard;\n  const counters::Call counted({number});\n"
+    guard = "" if function.unlocked else f"  const LibraryGuard guard;\n  const counters::Call<{number}> counted;\n"
     name = function.form(large)
     prototype = function.prototype(large, "P")
     return (f'extern "C" {prototype} {{\n{guard}  return impl::{function.impl_name}({arguments});\n}}\n'

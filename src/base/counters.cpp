@@ -9,7 +9,7 @@ namespace {
 // A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one of so
 // many.
 constexpr Value kLong = 5000;
-constexpr Value kOneOf = 256;
+constexpr Value kOneOf = 1024;
 
 Value nanoseconds(clockid_t clock) noexcept {
   timespec time{};
@@ -72,19 +72,22 @@ void end_wait(int process) noexcept {
   row->waited += waited;
 }
 
-Value begin_timing() noexcept {
+void begin_timing(std::size_t function) noexcept {
+  page.timed = function;
   page.waited_before = page.waited;
-  return nanoseconds(CLOCK_MONOTONIC);
+  page.timed_since = nanoseconds(CLOCK_MONOTONIC);
 }
 
 // Waits have been counted in full already.
-void end_timing(std::size_t function, Value began) noexcept {
-  const Value length = nanoseconds(CLOCK_MONOTONIC) - began;
+void end_timing() noexcept {
+  const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
   const Value waited = std::min(length, page.waited - page.waited_before);
-  Function& own = page.functions[function];
-  own.nanoseconds += (length - waited) * std::max<Value>(page.stands_for[function], 1);
-  page.stands_for[function] = length > kLong ? 1 : kOneOf;
-  own.timed_next = own.calls + page.stands_for[function] - 1;
+  Function& own = page.functions[page.timed];
+  Value& stands_for = page.stands_for[page.timed];
+  own.nanoseconds += (length - waited) * std::max<Value>(stands_for, 1);
+  stands_for = length > kLong ? 1 : kOneOf;
+  own.timed_next = own.calls + stands_for - 1;
+  page.timed = 0;
 }
 
 }  // namespace hr::counters

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace hr::counters {
 
@@ -57,6 +58,7 @@ struct Amount {
   Value bytes;
   void add(Value of_bytes) noexcept {
     ++count;
+    asm("" : "+m"(count));  // else both are added as a vector, which takes longer
     bytes += of_bytes;
   }
 };
@@ -89,6 +91,9 @@ struct Level {
   void up(Value amount = 1) noexcept {
     now += amount;
     if (now > most) most = now;
+  }
+  void raise(Value to) noexcept {
+    if (to > most) most = to;
   }
   void down(Value amount = 1) noexcept { now -= amount; }
 };
@@ -128,7 +133,9 @@ struct alignas(kPageAlignment) Page {
   alignas(64) Function functions[kFunctions];
   // Not for readers.
   Value stands_for[kFunctions];  // for how many calls the next one that is timed stands
-  Value waited_before;           // when the timing began
+  Value timed;                   // the function of the call that is timed now
+  Value timed_since;             // CLOCK_MONOTONIC, nanoseconds
+  Value waited_before;           // `waited` at that time
   alignas(64) char text[kTextBytes];
 };
 
@@ -143,8 +150,12 @@ inline Peer& row_of_others(PeerClass peer_class) noexcept {
 
 // A message begins its way to that process.
 inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
-  row.sent[internal ? 1 : 0].add(bytes);
-  ++page.sizes[std::bit_width(bytes | 1) - 1];
+  if (internal) {
+    row.sent[1].add(bytes);
+  } else {
+    row.sent[0].add(bytes);
+  }
+  ++page.sizes[63U ^ static_cast<unsigned>(std::countl_zero(static_cast<Value>(bytes | 1)))];
   page.functions[page.now.function].bytes += bytes;
 }
 inline void count_access(Access access, std::size_t bytes) noexcept {
@@ -158,30 +169,39 @@ void count_mark(int level) noexcept;
 void end_wait(int process) noexcept;
 
 // The length of the calls of a function, of which some are timed.
-[[nodiscard]] Value begin_timing() noexcept;
-void end_timing(std::size_t function, Value began) noexcept;
+void begin_timing(std::size_t function) noexcept;
+void end_timing() noexcept;
 
-// One call of the program. `function`: its number, from 1 on. Owner: the entry point, with the library lock held.
+// One call of the program, of the function of that number, from 1 on. Owner: the entry point, with the library lock
+// held.
+template <std::size_t kFunction>
 class Call {
  public:
-  explicit Call(std::size_t function, bool counts = true) noexcept : function_(counts ? function : 0) {
-    if (!counts) return;
-    Function& own = page.functions[function];
+  Call() noexcept {
+    Function& own = page.functions[kFunction];
     if (++own.calls > own.timed_next) [[unlikely]]
-      began_ = begin_timing();
-    page.now.function = function;
+      begin_timing(kFunction);
+    page.now.function = kFunction;
   }
   ~Call() {
-    if (began_ != 0) [[unlikely]]
-      end_timing(function_, began_);
-    if (function_ != 0) page.now.function = 0;
+    if (page.timed == kFunction) [[unlikely]]
+      end_timing();
+    page.now.function = 0;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
+};
+// The same of one that may not have the lock: then it is not counted.
+template <std::size_t kFunction>
+class CallIf {
+ public:
+  explicit CallIf(bool counts) noexcept {
+    if (counts) [[likely]]
+      call_.emplace();
+  }
 
  private:
-  std::size_t function_;
-  Value began_ = 0;
+  std::optional<Call<kFunction>> call_;
 };
 
 }  // namespace hr::counters

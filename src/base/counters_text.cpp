@@ -14,12 +14,18 @@
 namespace hr::counters {
 namespace {
 
+bool is_plain(char letter) {
+  const auto byte = static_cast<unsigned char>(letter);
+  return byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\';
+}
+
 // Bytes that are no ASCII stand for the characters of their number.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
+  out.reserve(text.size() + 2);
   for (const char each : text) {
     const auto byte = static_cast<unsigned char>(each);
-    if (byte >= 0x20 && byte < 0x7f && each != '"' && each != '\\') {
+    if (is_plain(each)) {
       out += each;
     } else {
       char escaped[8];
@@ -80,8 +86,12 @@ std::string about_text(const About& about) {
 template <class Labels>
 std::string dimension(const char* name, const Labels& labels) {
   std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
-  for (std::size_t i = 0; i < labels.size(); ++i) out += (i == 0 ? "" : ",") + quoted(labels[i]);
-  return out + "]}";
+  out.reserve(out.size() + 32 * labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    // Names of the library's own, all of them plain.
+    out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
+  }
+  return out.append("]}");
 }
 
 std::vector<std::string> size_classes() {
@@ -172,7 +182,8 @@ constexpr Entry kEntries[] = {
     {"received.memory_bytes", kSum, "bytes", HR_AT(to_memories) + kBytesIn, "Bytes of them.", "memory", kAmountBytes,
      "received.bytes"},
     {"posted.now", kLevel, "receives", HR_AT(posted), "Receives that wait for their message."},
-    {"posted.most", kHighWater, "receives", HR_AT(posted) + offsetof(Level, most), "The most there were."},
+    {"posted.most", kHighWater, "receives", HR_AT(posted) + offsetof(Level, most),
+     "The most there were in one context."},
     {"unexpected.now", kLevel, "messages", HR_AT(unexpected), "Messages that wait for their receive."},
     {"unexpected.most", kHighWater, "messages", HR_AT(unexpected) + offsetof(Level, most), "The most there were."},
     {"unexpected.bytes", kLevel, "bytes", HR_AT(unexpected_bytes), "Memory that they take."},

@@ -20,8 +20,8 @@ struct Rendezvous;
 inline constexpr std::uint32_t kContextsOfOne = 16;
 inline constexpr std::uint32_t kPartsContext = 7;
 [[nodiscard]] inline bool is_programs(std::uint32_t context) noexcept {
-  constexpr std::uint32_t kPrograms = 1U | 1U << kPartsContext;
-  return (kPrograms >> (context % kContextsOfOne) & 1) != 0;
+  const std::uint32_t use = context % kContextsOfOne;
+  return use == 0 || use == kPartsContext;
 }
 
 // The row of a peer that this process has connected to.

@@ -1,4 +1,4 @@
-"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case>."""
+"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case> [<program>]."""
 
 from __future__ import annotations
 
@@ -131,6 +131,60 @@ def unseen() -> None:
             same("sentence", sentence in done.stderr, True)
 
 
+def saved() -> None:
+    """What --save-counters keeps: of ranks that end well, and of those of a job that is killed."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        (Path(directory) / "go").touch()
+        command = [MPIEXEC, "--save-counters", str(run), "-n", "3", KNOWN, directory, "3", "200"]
+        same("exit code", subprocess.run(command, timeout=60, check=False).returncode, 0)
+        pages = counters.load(run)
+        same("pages", [page.rank for page in pages], [0, 1, 2])
+        for page in pages:
+            same("state", page.read().state, "finalized")
+            same("messages", sum(page.read().table("peer.messages").values()),
+                 sum(json.loads((Path(directory) / f"{page.rank}.json").read_text())["messages"].values()))
+        (Path(directory) / "go").unlink()
+        (Path(directory) / "0.json").unlink()
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until((Path(directory) / "0.json").exists, "the file")
+        os.kill(pages_of(process, 3)[1].about["pid"], signal.SIGKILL)
+        same("exit code", process.wait(60), 128 + signal.SIGKILL)
+        same("states after a death", {page.read().state for page in counters.load(run)}, {"running"})
+        command[2] = directory + "/none/run.hrc"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        same("exit code without a directory", (done.returncode, "--save-counters: cannot write" in done.stderr), (1, True))
+        same("what is left", [name for name in os.listdir(directory) if name.startswith("run.hrc.")], [])
+
+
+def sums(ranks: int, *command: str) -> list[tuple[int, int]]:
+    """Messages and bytes that each rank of the program has sent."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        subprocess.run([MPIEXEC, "--save-counters", str(run), "--timeout", "60", "-n", str(ranks), *command], check=True,
+                       stdout=subprocess.DEVNULL)
+        return [(now.value("peer.messages"), now.value("peer.bytes")) for now in map(counters.Page.read, counters.load(run))]
+
+
+def more(few: list[tuple[int, int]], many: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(after[0] - before[0], after[1] - before[1]) for before, after in zip(few, many)]
+
+
+def halo3d(program: str) -> None:
+    """Steps that are added send six faces each."""
+    for pattern in ("packed", "isend-irecv", "overlap"):
+        run = lambda steps: sums(4, program, "--device", "host", "--local", "8,16,32", "--procs", "2,2,1", "--pattern", pattern,
+                                 "--steps", str(steps))
+        faces = 2 * 3 * 4 * (8 * 16 + 16 * 32 + 8 * 32)  # three fields of floats
+        found = more(run(5), run(15))
+        same(f"halo3d {pattern}, bytes of ten steps", [each[1] for each in found], [10 * faces] * 4)
+
+
+def latency(program: str) -> None:
+    run = lambda count: sums(2, program, "--sizes", "8,1000", "--iters", str(count), "--warmup", "10", "--reps", "7")
+    same("latency, 7 times 50 messages of two sizes", more(run(100), run(150)), [(2 * 350, 350 * 1008)] * 2)
+
+
 def main(case: str) -> None:
     hosts = {"HEADRACE_AS_HOSTS": "2"}
     if case == "host":
@@ -145,6 +199,10 @@ def main(case: str) -> None:
     elif case == "alone":
         alone()
         unseen()
+    elif case in ("halo3d", "latency"):
+        globals()[case](sys.argv[4])
+    elif case == "saved":
+        saved()
     print("ok")
 
 
