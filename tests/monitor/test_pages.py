@@ -9,7 +9,9 @@ from pathlib import Path
 
 import support
 from headrace import counters
+from headrace.monitor import cli, query
 from headrace.monitor import pages as subject
+from headrace.monitor.history import connect
 from headrace.monitor.model import Count
 
 HEAD = counters.page.HEAD
@@ -135,6 +137,15 @@ class Files(support.Scratch):
         remarks = self.source().sweep(True).remarks
         self.assertTrue(any("version 99" in remark for remark in remarks), remarks)
         self.assertTrue(any("no page of counters" in remark for remark in remarks), remarks)
+
+    def test_what_mpiexec_saved_can_be_shown(self):
+        self.maker.values = {"function.calls": [0, 5, 7, 1]}
+        counters.save(self.folder / "run.hrc", [self.maker.page(state=2)])
+        db = connect(cli._counters_as_history(self.folder / "run.hrc", str(self.folder)))
+        self.addCleanup(db.close)
+        (job,) = query.jobs(db)
+        self.assertEqual((job["key"], job["calls"], job["ended"]), ("headrace_1_1", 13, 1))
+        self.assertEqual({row[0]: row[1] for row in query.counters(db, query.Range(job["id"]), "call")}["MPI_Recv"], 7)
 
 
 if __name__ == "__main__":
