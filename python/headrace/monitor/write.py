@@ -53,8 +53,17 @@ class Writer:
         by_job = sorted(sweep.readings, key=lambda reading: (reading.rank.job, reading.rank.rank))
         for key, readings in groupby(by_job, key=lambda reading: reading.rank.job):
             self._job(key, list(readings), sweep.time)
+        self._end_others({reading.rank.job for reading in sweep.readings})
         self.db.executemany("INSERT OR REPLACE INTO machine VALUES (?, ?, ?, ?)", [
             (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
+
+    def _end_others(self, there: set[str]) -> None:
+        """Jobs that ended while no monitor looked."""
+        for number, key in self.db.execute("SELECT id, key FROM jobs WHERE NOT ended").fetchall():
+            if key not in there:
+                self.db.execute("UPDATE jobs SET ended = 1 WHERE id = ?", (number,))
+                self.db.execute("UPDATE ranks SET ended = 1, posted = 0, unexpected = 0, unexpected_bytes = 0 WHERE job = ?", (number,))
+                self._jobs.pop(key, None)
 
     def _name(self, text: str) -> int:
         found = self._names.get(text)
@@ -81,7 +90,7 @@ class Writer:
         self.db.execute("INSERT OR IGNORE INTO jobs(key, program, size, began, seen) VALUES (?, ?, ?, ?, ?)",
                         (key, first.program, first.size, began, began))
         number, seen, ended = self.db.execute("SELECT id, seen, ended FROM jobs WHERE key = ?", (key,)).fetchone()
-        known = self._jobs[key] = _Known(number, sampled=seen, changed=seen, ended=bool(ended))
+        known = self._jobs[key] = _Known(number, sampled=seen, changed=seen, ended=bool(ended) and all(reading.ended for reading in readings))
         for rank, *figures in self.db.execute("SELECT rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes, posted, "
                                               "unexpected, unexpected_bytes FROM ranks WHERE job = ?", (number,)):
             known.briefs[rank] = Brief(*figures)
