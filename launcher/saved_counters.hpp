@@ -1,19 +1,20 @@
 // Saved counters: the pages of a job's ranks (docs/counters.md), kept in one file when the job is over (mpiexec
-// --save-counters). Each host sends its ranks' before it removes them; python/headrace/counters/saved.py reads the
+// --save-counters). Each host sends its ranks' when they have ended; python/headrace/counters/saved.py reads the
 // file.
 #pragma once
 
 #include <fstream>
-#include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 
+#include "descriptor.hpp"
+
 namespace hr::launcher {
 
-// Hands out each page that ranks of this job have left in the directories.
-void for_each_page(const std::set<std::string>& directories, const std::string& job,
-                   const std::function<void(std::string page)>& take);
+// A page that a rank keeps, which lasts as long as it is open here; no file where it cannot be reached, or is none.
+[[nodiscard]] Descriptor open_page(int pid, int file);
+// Empty where there is none.
+[[nodiscard]] std::string read_page(const Descriptor& page);
 
 // mpiexec's. The file is there whole, or not at all.
 class SavedCounters {

@@ -56,25 +56,16 @@ Status replace(int file, const std::string& name, const std::string& text) {
 
 }  // namespace
 
-Status publish(const About& about) {
+Status publish(const About& about, int* file) {
   const std::string text = describe(about);
   if (text.size() > kTextBytes)
     return fail(Errc::kOther, "counters: their description has %zu bytes, there is room for %zu", text.size(),
                 kTextBytes);
   const std::string name = "headrace." + about.job + ".counters." + std::to_string(about.rank);
-  if (about.file_directory.empty()) {
-    const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);  // stays open: it is how others find it
-    if (file < 0) return refused("make", name, errno);
-    const Status placed = replace(file, name, text);
-    if (!placed.ok()) ::close(file);
-    return placed;
-  }
-  const std::string path = about.file_directory + "/" + name;
-  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) return refused("make", path, errno);
-  const Status placed = replace(file, path, text);
-  if (!placed.ok()) ::unlink(path.c_str());
-  ::close(file);
+  *file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (*file < 0) return refused("make", name, errno);
+  const Status placed = replace(*file, name, text);
+  if (!placed.ok()) ::close(*file);
   return placed;
 }
 

@@ -78,13 +78,14 @@ void publish_counters() {
   about.rank = identity.rank;
   about.size = identity.size;
   about.host_number = boot::processes().host_of(identity.rank);
-  if (identity.removes_files) about.file_directory = knobs().shm_dir;
   about.library = kLibraryVersion;
   about.functions = kFunctionNames;
   about.protocols = p2p::names_of_protocols();
   const auto algorithms = coll::algorithm_names();
   about.algorithms.assign(algorithms.begin(), algorithms.end());
-  if (!counters::publish(about).ok()) log::write(log::Level::kDecision, "%s", take_detail().c_str());
+  int file = -1;
+  if (counters::publish(about, &file).ok()) return boot::keep_file(file);
+  log::write(log::Level::kDecision, "%s", take_detail().c_str());
 }
 
 // What all processes of the job take part in: it is there from the first use of MPI to the end of the last that can be,

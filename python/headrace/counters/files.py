@@ -1,4 +1,4 @@
-"""Where the pages of this host are: files of jobs that our mpiexec runs, and memory files of all other processes."""
+"""Where the pages of this host are: memory files that processes hold open, the ranks and, until the job ends, our mpiexec."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from .page import Page, Problem
 
-# headrace.<job>.counters.<rank>, in a directory or as the name of a memory file.
+# headrace.<job>.counters.<rank>, the name of a memory file (or a file in one of the directories).
 NAME = re.compile(r"headrace\.(?P<job>[\w-]+)\.counters\.(?P<rank>\d+)")
 MEMORY_FILE = re.compile(r"/memfd:" + NAME.pattern + r" \(deleted\)")
 
@@ -37,7 +37,7 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
     over instead of being opened again."""
     found = Found()
     seen: set[tuple[int, int]] = set()
-    open_ones = {page.place: page for page in known}
+    open_ones = {page.file: page for page in known}
     for path in sorted({*files(directories() if where is None else where), *memory_files()}):
         match = NAME.search(path if "/fd/" not in path else link(path))
         if match is None or job is not None and match["job"] != job:
@@ -46,15 +46,17 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
             status = os.stat(path)
         except OSError:
             continue  # it has ended
-        if (status.st_dev, status.st_ino) in seen:
-            continue  # of a child that has it from its parent
-        seen.add((status.st_dev, status.st_ino))
-        page = open_ones.get(path)
-        if page is not None and page.alive():
-            found.pages.append(page)
+        file = (status.st_dev, status.st_ino)
+        if file in seen:
+            continue  # mpiexec has it open as well, or a child that has it from its parent
+        seen.add(file)
+        if file in open_ones:
+            found.pages.append(open_ones[file])
             continue
         try:
-            found.pages.append(open_page(path))
+            page = open_page(path)
+            page.file = file
+            found.pages.append(page)
         except Problem as problem:
             found.problems.append(str(problem))
         except FileNotFoundError:
@@ -91,7 +93,7 @@ def link(path: str) -> str:
 
 
 def memory_files() -> list[str]:
-    """Of processes without our mpiexec: descriptors that they hold open (so none is left when they end)."""
+    """Descriptors of processes; none is left when all that have it open have ended."""
     paths, user = [], os.getuid()
     for name in os.listdir("/proc"):
         if not name.isdigit():

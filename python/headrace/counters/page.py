@@ -65,6 +65,7 @@ class Page:
 
     def __init__(self, memory, place: str = ""):
         self.place = place
+        self.file: tuple[int, int] | None = None  # device and number, of a page that a process keeps
         self._memory = memoryview(memory)
         if len(self._memory) < HEAD.size:
             raise Problem(f"{place}: {len(self._memory)} bytes are no page of counters")
