@@ -143,6 +143,17 @@ class Life(support.Scratch):
                              (sum(each.brief.sent_bytes for each in truth), sum(each.brief.wait_ns for each in truth)))
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
 
+    def test_a_job_that_ended_while_nobody_looked(self):
+        history = History(self.path)
+        self.fill(history, Synthetic(Job(ranks=4)), 1, 5)
+        history.close()
+        history = History(self.path)
+        self.addCleanup(history.close)
+        history.write(Synthetic(Job(key="another", ranks=2)).sweep(True), {})
+        self.assertEqual(history.db.execute("SELECT key, ended FROM jobs ORDER BY id").fetchall(), [("synthetic-1", 1), ("another", 0)])
+        self.fill(history, Synthetic(Job(ranks=4)), 5, 7)  # it was there all the same
+        self.assertEqual(history.db.execute("SELECT ended FROM jobs ORDER BY id").fetchall(), [(0,), (1,)])
+
     def test_a_damaged_file_is_set_aside(self):
         for content in (b"no database at all\n" * 100, b""):
             self.path.write_bytes(content)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import support
 from headrace import counters
+from headrace.monitor import cli, query
 from headrace.monitor import pages as subject
+from headrace.monitor.history import connect
 from headrace.monitor.model import Count
 
 HEAD = counters.page.HEAD
@@ -66,7 +68,7 @@ class Readings(unittest.TestCase):
                              "unexpected.bytes": 77, "now.function": 2, "now.waiting_for": 3, "now.waiting_since": time.monotonic_ns() - 10**9}
 
     def test_sums_and_details(self):
-        said = subject.reading(self.maker.page(), True, False)
+        said = subject.reading(self.maker.page(), True, False, {})
         self.assertEqual((said.rank.job, said.rank.size, said.rank.program, said.rank.cpus, said.rank.gpu), ("headrace_1_1", 4, "halo3d", "0-1", ""))
         self.assertEqual((said.brief.calls, said.brief.sent, said.brief.sent_bytes, said.brief.received, said.brief.received_bytes), (13, 14, 1400, 7, 4144))
         self.assertEqual((said.brief.posted, said.brief.unexpected, said.brief.unexpected_bytes), (2, 1, 77))
@@ -78,10 +80,10 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
     def test_names_are_cleaned(self):
-        self.assertFalse(any("\x1b" in name for name in subject.reading(self.maker.page(), True, False).details["call"]))
+        self.assertFalse(any("\x1b" in name for name in subject.reading(self.maker.page(), True, False, {}).details["call"]))
 
     def test_a_rank_that_has_ended_waits_for_nobody(self):
-        said = subject.reading(self.maker.page(state=2), False, False)
+        said = subject.reading(self.maker.page(state=2), False, False, {})
         self.assertTrue(said.ended)
         self.assertEqual((said.brief.wait_ns, said.brief.posted, said.function, said.waits_for), (60, 0, "", None))
 
@@ -92,7 +94,7 @@ class Readings(unittest.TestCase):
         self.assertIn("cannot be read", sweep.remarks[0])
 
     def test_counters_that_a_page_lacks_are_none(self):
-        said = subject.reading(self.maker.page(), True, False)
+        said = subject.reading(self.maker.page(), True, False, {})
         self.assertEqual((said.details["access"], said.details["collective"], said.details["phase"], said.details["size"]), ({}, {}, {}, {}))
 
 
@@ -135,6 +137,15 @@ class Files(support.Scratch):
         remarks = self.source().sweep(True).remarks
         self.assertTrue(any("version 99" in remark for remark in remarks), remarks)
         self.assertTrue(any("no page of counters" in remark for remark in remarks), remarks)
+
+    def test_what_mpiexec_saved_can_be_shown(self):
+        self.maker.values = {"function.calls": [0, 5, 7, 1]}
+        counters.save(self.folder / "run.hrc", [self.maker.page(state=2)])
+        db = connect(cli._counters_as_history(self.folder / "run.hrc", str(self.folder)))
+        self.addCleanup(db.close)
+        (job,) = query.jobs(db)
+        self.assertEqual((job["key"], job["calls"], job["ended"]), ("headrace_1_1", 13, 1))
+        self.assertEqual({row[0]: row[1] for row in query.counters(db, query.Range(job["id"]), "call")}["MPI_Recv"], 7)
 
 
 if __name__ == "__main__":

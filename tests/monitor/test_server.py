@@ -16,6 +16,7 @@ from headrace.monitor.answers import ANSWERS, Place
 from headrace.monitor.auth import Gate
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
+from headrace.monitor.model import clean
 from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job, Synthetic
@@ -122,7 +123,7 @@ class Serving(support.Scratch):
 class Live(support.Scratch):
     def setUp(self):
         super().setUp()
-        source = Synthetic(Job(key=EVIL, program=EVIL, ranks=4))
+        source = Synthetic(Job(key=clean(EVIL), program=EVIL.strip(), ranks=4))
         source.time += 30
         history = History(self.folder / "history.sqlite")
         self.addCleanup(history.close)

@@ -16,7 +16,7 @@ from headrace.monitor.host import Host
 from headrace.monitor.model import Sweep
 from headrace.monitor.source import Source
 
-_DETAILS_SHARE = 0.02  # of a core, for counters by name and peer
+_DETAILS_SHARE = 0.015  # of a core, for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
 

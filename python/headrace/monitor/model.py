@@ -60,7 +60,7 @@ Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a pe
 
 @dataclass(frozen=True)
 class Rank:
-    """One process of a job. `job` is unique on all hosts and at all times."""
+    """One process of a job. `job` is unique on all hosts and at all times. A source has cleaned all texts."""
 
     job: str
     rank: int

@@ -12,7 +12,7 @@ from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
 from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, clean
 
-_LOOK_SECONDS = 1.5  # between two searches for new pages
+_LOOK_SECONDS = 1.8  # between two searches for new pages
 _PAGES_MOST = 4096
 
 
@@ -21,6 +21,7 @@ class Pages:
         """`saved`: the pages of a file of counters, in place of this host's."""
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
+        self._who: dict[str, Rank] = {}
         self._gone: set[str] = set()
         self._problems: list[str] = []
         self._look_at = 0.0
@@ -34,13 +35,14 @@ class Pages:
         found = Sweep(time.time(), remarks=[clean(problem, 300) for problem in self._problems[:8]])
         for place, page in list(self._pages.items()):
             try:
-                found.readings.append(reading(page, details, self._saved or place in self._gone))
+                found.readings.append(reading(page, details, self._saved or place in self._gone, self._who))
             except (Problem, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
                 found.remarks.append(clean(f"{place}: this page cannot be read ({type(error).__name__}: {error})", 300))
                 self._gone.add(place)
         if details and not self._saved:
             for place in self._gone:
                 self._pages.pop(place, None)
+                self._who.pop(place, None)
             self._gone.clear()
         return found
 
@@ -48,11 +50,17 @@ class Pages:
         found = counters.look(known=self._pages.values())
         self._problems = found.problems
         seen = {page.place: page for page in found.pages[:_PAGES_MOST]}
+        self._gone = set()
         for place, page in seen.items():
             known = self._pages.get(place)
+            if known is page:  # look() takes over only pages of processes that are there
+                continue
             if known is None or known.about.get("pid") != page.about.get("pid"):
                 self._pages[place] = page
-        self._gone = {place for place, page in self._pages.items() if place not in seen or not page.alive()}
+                self._who.pop(place, None)
+            if not page.alive():
+                self._gone.add(place)
+        self._gone.update(place for place in self._pages if place not in seen)
         self._look_at = time.monotonic() + _LOOK_SECONDS
 
 
@@ -66,13 +74,20 @@ def _long_wait(now: Snapshot) -> int:
     return max(0, time.monotonic_ns() - since) if since and now.state == "running" else 0
 
 
-def reading(page: Page, details: bool, gone: bool) -> Reading:
-    now, about = page.read(), page.about
-    began = now.begun or float(about.get("begun", 0)) or now.taken
+def _rank(page: Page, now: Snapshot) -> Rank:
+    about = page.about
     cores = about.get("cores", "")
-    rank = Rank(clean(str(page.job)), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
-                clean(str(about.get("program", ""))).rpartition("/")[2], began,
+    return Rank(clean(str(page.job)), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
+                clean(str(about.get("program", ""))).rpartition("/")[2], now.begun or now.taken,
                 clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")))
+
+
+def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:
+    """`who`: what is known of pages already, by place; filled here."""
+    now = page.read()
+    rank = who.get(page.place)
+    if rank is None:
+        rank = who[page.place] = _rank(page, now)
     ended = gone or now.state == "finalized"
     wait = _value(now, "wait.time") + (0 if ended else _long_wait(now))
     brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time"), wait), wait, _value(now, "peer.messages"),

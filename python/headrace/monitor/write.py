@@ -53,8 +53,17 @@ class Writer:
         by_job = sorted(sweep.readings, key=lambda reading: (reading.rank.job, reading.rank.rank))
         for key, readings in groupby(by_job, key=lambda reading: reading.rank.job):
             self._job(key, list(readings), sweep.time)
+        self._end_others({reading.rank.job for reading in sweep.readings})
         self.db.executemany("INSERT OR REPLACE INTO machine VALUES (?, ?, ?, ?)", [
-            (int(sweep.time), clean(host), self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
+            (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
+
+    def _end_others(self, there: set[str]) -> None:
+        """Jobs that ended while no monitor looked."""
+        for number, key in self.db.execute("SELECT id, key FROM jobs WHERE NOT ended").fetchall():
+            if key not in there:
+                self.db.execute("UPDATE jobs SET ended = 1 WHERE id = ?", (number,))
+                self.db.execute("UPDATE ranks SET ended = 1, posted = 0, unexpected = 0, unexpected_bytes = 0 WHERE job = ?", (number,))
+                self._jobs.pop(key, None)
 
     def _name(self, text: str) -> int:
         found = self._names.get(text)
@@ -76,12 +85,12 @@ class Writer:
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
 
     def _meet(self, key: str, readings: list[Reading]) -> _Known:
-        first = readings[0].rank
+        first = readings[0].rank  # a source has cleaned its names
         began = min(reading.rank.began for reading in readings)
         self.db.execute("INSERT OR IGNORE INTO jobs(key, program, size, began, seen) VALUES (?, ?, ?, ?, ?)",
-                        (clean(key), clean(first.program), first.size, began, began))
-        number, seen, ended = self.db.execute("SELECT id, seen, ended FROM jobs WHERE key = ?", (clean(key),)).fetchone()
-        known = self._jobs[key] = _Known(number, sampled=seen, changed=seen, ended=bool(ended))
+                        (key, first.program, first.size, began, began))
+        number, seen, ended = self.db.execute("SELECT id, seen, ended FROM jobs WHERE key = ?", (key,)).fetchone()
+        known = self._jobs[key] = _Known(number, sampled=seen, changed=seen, ended=bool(ended) and all(reading.ended for reading in readings))
         for rank, *figures in self.db.execute("SELECT rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes, posted, "
                                               "unexpected, unexpected_bytes FROM ranks WHERE job = ?", (number,)):
             known.briefs[rank] = Brief(*figures)
@@ -102,11 +111,11 @@ class Writer:
         for reading in readings:
             who, brief = reading.rank, reading.brief
             before = known.briefs.get(who.rank, _ZERO)
-            sums = [max(0, after - old) for after, old in zip(brief[:SUMS], before[:SUMS])]
+            sums = [after - old if after > old else 0 for after, old in zip(brief[:SUMS], before)]
             if not reading.ended or any(sums):
                 rows.append((span, who.rank, *sums, *brief[SUMS:]))
             known.briefs[who.rank] = brief
-            states.append((known.id, who.rank, who.pid, clean(who.host), clean(who.cpus), clean(who.gpu), now, reading.ended, *brief))
+            states.append((known.id, who.rank, who.pid, who.host, who.cpus, who.gpu, now, reading.ended, *brief))
         self.db.executemany(_SAMPLE_ROW, rows)
         keep(self.db, span, point([(row[1], row[4], row[3], row[5], row[6], *row[9:]) for row in rows], now - known.sampled))
         self.db.executemany(_RANK_ROW, states)
