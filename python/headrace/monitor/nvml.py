@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 
 _GPUS_MOST = 64
@@ -33,6 +34,7 @@ class Nvml:
         try:
             self._library = ctypes.CDLL(name)
             if self._library.nvmlInit_v2() == 0:
+                atexit.register(self._library.nvmlShutdown)  # it has threads, which must not outlive the interpreter
                 self._devices = self._open()
         except (OSError, AttributeError):  # not there, or too old to have these functions
             self._devices = []
