@@ -10,6 +10,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/setting_line.hpp"
+
 namespace hr {
 namespace {
 
@@ -53,12 +55,6 @@ constexpr auto kRecords = [] {
   for (std::size_t index = 0; index < kKnobCount; ++index) records[index] = kRules[index].record;
   return records;
 }();
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 // The index of `wanted` in a comma-separated list.
 std::optional<int> position_in(std::string_view list, std::string_view wanted) noexcept {
@@ -268,20 +264,18 @@ class Store {
   }
 
   void read_line(std::string_view line, const char* where) {
-    line = trimmed(line.substr(0, line.find('#')));
-    if (line.empty()) return;
-    const auto equals = line.find('=');
-    const std::string_view name = trimmed(line.substr(0, equals));
+    const auto [name, value, has_value] = parse_setting_line(line);
+    if (name.empty() && !has_value) return;
     const std::string_view present = renamed(name);
     const auto index = index_of(present.empty() ? name : present);
-    if (equals == std::string_view::npos) {
+    if (!has_value) {
       std::fprintf(stderr, "[headrace] %s: not a \"name = value\" line\n", where);
     } else if (!index) {
       std::fprintf(stderr, "[headrace] %s: no knob is called \"%.*s\"; `headrace config` lists them\n", where,
                    static_cast<int>(name.size()), name.data());
     } else {
       if (!present.empty()) note_former(where, name, present);
-      set(*index, line.substr(equals + 1), KnobOrigin::kFile, where);
+      set(*index, value, KnobOrigin::kFile, where);
     }
   }
 

@@ -1,10 +1,10 @@
 #include "base/tuned_knobs.hpp"
 
 #include <fstream>
-#include <string_view>
 
 #include "base/knobs.hpp"
 #include "base/machine.hpp"
+#include "base/setting_line.hpp"
 
 namespace hr {
 namespace {
@@ -22,12 +22,6 @@ std::string path_beside(const std::string& tuning_file) {
   return path + ".messages";
 }
 
-std::string_view trimmed(std::string_view text) noexcept {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::string without(const std::string& path, const std::string& why) {
   return path + ": " + why + "; run `headrace tune --messages` here";
 }
@@ -42,11 +36,8 @@ TunedKnobs read_tuned_knobs(const std::string& tuning_file) {
   std::string machine;
   std::string version;
   for (std::string line; std::getline(file, line);) {
-    const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
-    const auto equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string name(trimmed(text.substr(0, equals)));
-    const std::string value(trimmed(text.substr(equals + 1)));
+    const auto [name, value, has_value] = parse_setting_line(line);
+    if (!has_value) continue;
     if (name == "machine") {
       machine = value;
     } else if (name == "version") {

@@ -42,12 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!made.reference.disjoint(count)) return 0;
   if (!made.type->commit().ok()) check(false, "commit of " + made.how);
   const std::vector<Entry> entries = made.reference.elements(count);
-  Count low = 0, high = 0, bytes = 0;
-  for (const Entry& entry : entries) {
-    low = std::min(low, entry.displacement);
-    high = std::max(high, entry.displacement + entry.type->size);
-    bytes += entry.type->external32;
-  }
+  const auto [low, high] = reach(entries);
+  Count bytes = 0;
+  for (const Entry& entry : entries) bytes += entry.type->external32;
   check(external32_size(*made.type) * count == bytes, "size in external32 of " + made.how);
   std::vector<std::byte> memory(static_cast<std::size_t>(high - low)), packed(static_cast<std::size_t>(bytes));
   for (std::size_t i = 0, at = size / 2; i < memory.size() && size > 0; ++i, at = at + 1 < size ? at + 1 : size / 2) {

@@ -141,22 +141,36 @@ def _measured(programs: Programs, groups: list[Group], algorithms: dict[str, lis
             for group, times in outcome.times.items()}, outcome.failures
 
 
+def _destination(args: argparse.Namespace, usual: str) -> Path | None:
+    """None only where nothing is to be written. `usual`: where the library looks; empty: nowhere."""
+    path = args.output or (Path(usual) if usual else None)
+    if path is None and not args.dry_run:
+        raise Failed("HEADRACE_TUNING_FILE says that there is to be none; name a file with --output")
+    return path
+
+
+def _say(report: str, failures: list[str], measured: bool) -> None:
+    """What failed, and what was found; Failed where that is nothing."""
+    for failure in failures:
+        print(f"headrace tune: left out: {failure}", file=sys.stderr)
+    if not measured:
+        raise Failed("nothing could be measured")
+    print(report)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def tune(args: argparse.Namespace, words: list[str]) -> int:
     programs = locate(args.build or Path(sys.prefix))
     known = selection(programs)
-    path = args.output or (Path(known["tuning_file"]["path"]) if known["tuning_file"]["path"] else None)
-    if path is None and not args.dry_run:
-        raise Failed("HEADRACE_TUNING_FILE says that there is to be none; name a file with --output")
+    path = _destination(args, known["tuning_file"]["path"])
     chosen, failures = _measured(programs, _groups(args, known["machine"]["cpus"]), known["algorithms"], _plan(args))
-    for failure in failures:
-        print(f"headrace tune: left out: {failure}", file=sys.stderr)
-    if not chosen:
-        raise Failed("nothing could be measured")
-    print(report(chosen))
+    _say(report(chosen), failures, bool(chosen))
     if args.dry_run:
         return 0
-    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    write(path, {"format": FORMAT, "version": known["version"], "date": date,
+    write(path, {"format": FORMAT, "version": known["version"], "date": _now(),
                  "command": " ".join(["headrace tune", *words]), "machine": known["machine"], "rows": rows(chosen)})
     print(f"written to {path}")
     return 0
@@ -166,22 +180,15 @@ def tune_messages(args: argparse.Namespace, words: list[str]) -> int:
     programs = locate(args.build or Path(sys.prefix))
     known = selection(programs)
     state = known["messages"]
-    path = args.output or (Path(state["path"]) if state["path"] else None)
-    if path is None and not args.dry_run:
-        raise Failed("HEADRACE_TUNING_FILE says that there is to be none; name a file with --output")
+    path = _destination(args, state["path"])
     hosts = tuple(filter(None, args.hosts.split(",")))
     arguments = ("--iters", "5", "--warmup", "1", "--reps", "2") if args.quick else ("--reps", "5", "--seconds", "1")
     found, failures = messages.measure(messages.trials(hosts, args.device), args.rounds, messages.timer(programs, hosts, arguments))
-    for failure in failures:
-        print(f"headrace tune: left out: {failure}", file=sys.stderr)
-    if not found:
-        raise Failed("nothing could be measured")
-    print(messages.report(found))
+    _say(messages.report(found), failures, bool(found))
     if args.dry_run:
         return 0
     before = path.read_text() if path.is_file() and not state["left_out"] else ""
-    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    _put(path, messages.text(found, before, state["machine"], known["version"], f"{' '.join(['headrace tune', *words])}, {date}"))
+    _put(path, messages.text(found, before, state["machine"], known["version"], f"{' '.join(['headrace tune', *words])}, {_now()}"))
     print(f"written to {path}")
     return 0
 

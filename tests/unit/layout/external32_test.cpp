@@ -91,12 +91,9 @@ TEST(External32, RandomTypesRoundTrip) {
     SCOPED_TRACE(made.how);
     ASSERT_OK(made.type->commit());
     const std::vector<Entry> entries = made.reference.elements(count);
-    Count low = 0, high = 0, external = 0;
-    for (const Entry& entry : entries) {
-      low = std::min(low, entry.displacement);
-      high = std::max(high, entry.displacement + entry.type->size);
-      external += entry.type->external32;
-    }
+    const auto [low, high] = reach(entries);
+    Count external = 0;
+    for (const Entry& entry : entries) external += entry.type->external32;
     ASSERT_EQ(external32_size(*made.type) * count, external);
     const auto bytes = static_cast<std::size_t>(high - low + 16);
     std::vector<std::byte> from(bytes, std::byte{0x11}), to(bytes, std::byte{0x11});

@@ -40,6 +40,15 @@ Count Reference::ub() const {
   return ub;
 }
 
+Reach reach(const std::vector<Entry>& entries) {
+  Reach all;
+  for (const Entry& entry : entries) {
+    all.low = std::min(all.low, entry.displacement);
+    all.high = std::max(all.high, entry.displacement + entry.type->size);
+  }
+  return all;
+}
+
 std::vector<Entry> Reference::elements(Count count) const {
   std::vector<Entry> all;
   const Count apart = extent();

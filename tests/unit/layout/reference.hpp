@@ -16,6 +16,12 @@ struct Entry {
   Count displacement;
 };
 
+// Bytes from the lowest to the highest of some entries, the origin among them.
+struct Reach {
+  Count low = 0, high = 0;
+};
+Reach reach(const std::vector<Entry>& entries);
+
 struct Reference {
   std::vector<Entry> entries;
   std::vector<Count> lb_markers, ub_markers;  // of resized types

@@ -16,11 +16,7 @@ namespace {
 class Memory {
  public:
   Memory(const Reference& reference, Count count, std::uint64_t seed) {
-    Count low = 0, high = 0;
-    for (const Entry& entry : reference.elements(count)) {
-      low = std::min(low, entry.displacement);
-      high = std::max(high, entry.displacement + entry.type->size);
-    }
+    const auto [low, high] = reach(reference.elements(count));
     origin_ = kGuard - low;
     bytes_.resize(static_cast<std::size_t>(high - low + 2 * kGuard));
     std::mt19937_64 random(seed);

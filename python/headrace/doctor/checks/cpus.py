@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from headrace.doctor.facts import Facts, cpu_list
+from headrace.doctor.facts import Facts, cpu_list, ranges
 from headrace.doctor.finding import Finding, note, ok, warning
 
 _CPUS = "/sys/devices/system/cpu"
@@ -21,23 +21,12 @@ def _use(facts: Facts) -> Iterator[Finding]:
     if not online - usable:
         yield ok("cpus.all", f"all {len(online)} CPUs may be used")
         return
-    text = f"this process may use {len(usable)} of {len(online)} CPUs: {ranges(usable)}"
+    text = f"this process may use {len(usable)} of {len(online)} CPUs: {','.join(ranges(usable))}"
     if any(name in facts.environment for name in ("SLURM_JOB_ID", "PBS_JOBID")):
         yield note("cpus.allocation", text + " (a batch job)")
     else:
         yield warning("cpus.narrowed", text, "all ranks started here share these; more ranks than that wait for one another",
                       "start from a shell that is not bound (taskset, numactl, docker --cpuset-cpus); in a container ask for more")
-
-
-def ranges(cpus: frozenset[int]) -> str:
-    """The kernel's notation: 0-3,8."""
-    parts: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if parts and parts[-1][-1] == cpu - 1:
-            parts[-1] = [parts[-1][0], cpu]
-        else:
-            parts.append([cpu, cpu])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)
 
 
 def _threads(facts: Facts) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import counters
+from headrace.doctor.facts import ranges
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,7 @@ def of(what: str) -> JobFacts:
 
 def numbers(ranks: Iterable[int]) -> str:
     """`0-3, 7`"""
-    runs: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    shown = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
+    shown = ranges(ranks)
     return ", ".join(shown[:8] + (["..."] if len(shown) > 8 else []))
 
 

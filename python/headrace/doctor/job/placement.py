@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from headrace.doctor.facts import cpu_list
 from headrace.doctor.finding import Finding, note, ok, warning
 from headrace.doctor.job.facts import Job, JobFacts, Rank, ranks_of
 
 
 def cores(rank: Rank) -> frozenset[int]:
-    """From `0-3,8`, or a list of numbers."""
-    text = rank.about.get("cores") or ""
-    if not isinstance(text, str):
-        return frozenset(text)
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+    return cpu_list(rank.about.get("cores") or "")
 
 
 def _cores(number: int) -> str:
