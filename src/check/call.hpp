@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/object.hpp"
+#include "check/operations.hpp"
 #include "check/site.hpp"
 
 namespace hr::check {
@@ -77,11 +78,26 @@ class Call {
   std::vector<void*> before;
   // Where an error that is found is raised; null: nobody's.
   Object* where = nullptr;
+  // What it reads and writes, for as long as it, or the operation that it starts, lasts (operations.hpp).
+  std::vector<Buffer> buffers;
+  // Operations that it has completed; in leave().
+  std::vector<Operation> completed;
+  // A receive of its own has met its message (match.hpp).
+  bool matched = false;
+  double since = 0;  // when it began, or something moved (base/clock.hpp)
+  // Of the communicator, window or file that the call frees; 0: none.
+  std::uint32_t ended_context = 0;
 
  private:
   const char* function_;
   Site site_;
   std::span<const Argument> arguments_;
+
+ public:
+  Call* outer = nullptr;  // that this thread is in
 };
+
+// The innermost call that this thread is in; null: none.
+Call* current_call() noexcept;
 
 }  // namespace hr::check

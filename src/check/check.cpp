@@ -1,10 +1,13 @@
 #include "check/check.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/checks.hpp"
+#include "base/clock.hpp"
+#include "base/events.hpp"
 #include "base/log.hpp"
 #include "check/finding.hpp"
+#include "check/messages.hpp"
 #include "check/state.hpp"
 #include "comm/communicator.hpp"
 #include "io/file.hpp"
@@ -15,6 +18,8 @@ namespace hr::check {
 std::unique_ptr<State> state;
 
 namespace {
+
+thread_local Call* innermost = nullptr;
 
 Object* object_of_errors(const Call& call) {
   for (const Argument& each : call.arguments()) {
@@ -29,6 +34,8 @@ Object* object_of_errors(const Call& call) {
 
 }  // namespace
 
+Call* current_call() noexcept { return innermost; }
+
 bool begin() {
   if (asked_for_full_check()) state = std::make_unique<State>();
   return is_on();
@@ -36,6 +43,8 @@ bool begin() {
 
 void start() {
   if (!is_on()) return;
+  begin_messages();
+  events::let_checker_look(true);
   for (const Finding* each : findings()) {
     if (each->start != nullptr) each->start();
   }
@@ -46,6 +55,9 @@ void end() {
   for (const Finding* each : findings()) {
     if (each->stop != nullptr) each->stop();
   }
+  events::let_checker_look(false);
+  end_messages();
+  innermost = nullptr;
   state.reset();
 }
 
@@ -53,9 +65,12 @@ bool is_on() noexcept { return state != nullptr; }
 
 Status enter(Call& call) {
   call.find_site();
+  call.outer = std::exchange(innermost, &call);
+  call.since = now_seconds();
   call.where = object_of_errors(call);
   for (const Argument& each : call.arguments()) {
-    if (each.use == Argument::Use::kChanged) call.before.insert(call.before.end(), each.values().begin(), each.values().end());
+    if (each.use == Argument::Use::kChanged)
+      call.before.insert(call.before.end(), each.values().begin(), each.values().end());
   }
   Status status = kOk;
   for (const Finding* each : findings()) {
@@ -70,6 +85,9 @@ Status enter(Call& call) {
 
 Status leave(Call& call, int code) {
   Status first = kOk;
+  innermost = call.outer;
+  call.completed = take_completed(call);
+  if (code == 0) note_started(call);
   for (const Finding* each : findings()) {
     if (each->after == nullptr) continue;
     const Status status = each->after(call, code);

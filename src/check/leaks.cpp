@@ -60,8 +60,8 @@ void at_finalize() {
   }
   for (const auto& [leak, count] : leaks) {
     const HandleType& type = handle_type(leak.second);
-    log::write(log::Level::kError, "check full: leak: %d %s of %s %s not given back before MPI_Finalize; %s", count, type.name,
-               leak.first.c_str(), count == 1 ? "is" : "are", type.release);
+    log::write(log::Level::kError, "check full: leak: %d %s of %s %s not given back before MPI_Finalize; %s", count,
+               type.name, leak.first.c_str(), count == 1 ? "is" : "are", type.release);
   }
 }
 

@@ -15,13 +15,12 @@ enum class Word : std::uint8_t {
   kVerdict,     // what came of that: back
   kSignature,   // of a message that follows
   kWaiting,     // the sender waits in a call, or does so no more: to the first process of the job
-  kQuestion,    // does it still wait? back
 };
-inline constexpr std::size_t kWords = 5;
+inline constexpr std::size_t kWords = 4;
 
 struct Told {
-  int from;                // process
-  std::uint64_t subject;   // as the sender gave it
+  int from;               // process
+  std::uint64_t subject;  // as the sender gave it
   std::span<const std::byte> data;
 };
 using WordHandler = void (*)(const Told& told);

@@ -38,8 +38,8 @@ Signature repeated(Signature once, std::uint64_t count) noexcept {
 // The group keeps apart what has one representation and another meaning: characters, bytes, integers.
 Signature of_basic(const layout::BasicType& type) noexcept {
   using Group = layout::BasicGroup;
-  const bool integer = type.group == Group::kCInteger || type.group == Group::kFortranInteger ||
-                       type.group == Group::kMultiLanguage;
+  const bool integer =
+      type.group == Group::kCInteger || type.group == Group::kFortranInteger || type.group == Group::kMultiLanguage;
   const auto group = static_cast<std::uint64_t>(integer ? Group::kCInteger : type.group);
   const bool packed = type.abi == abi::kPacked;
   const bool character = type.group == Group::kNoGroup && type.size == 1;  // MPI_CHAR and MPI_CHARACTER

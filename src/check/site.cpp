@@ -24,7 +24,7 @@ namespace {
 
 // What was found out before.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;                                 // addresses: of the library
+  std::map<const void*, bool> parts;                                   // addresses: of the library
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;  // by file and offset
 };
 
