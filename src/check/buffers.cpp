@@ -1,12 +1,16 @@
 #include "check/buffers.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "check/describe_collective.hpp"
 #include "check/finding.hpp"
 #include "check/match.hpp"
 #include "check/runs.hpp"
+#include "check/state.hpp"
 #include "coll/carry_out.hpp"
 #include "comm/failure.hpp"
 #include "layout/view.hpp"
@@ -60,16 +64,62 @@ Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_oth
               site.c_str());
 }
 
-Status look_at_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
-  for (const auto& [handle, operation] : operations()) {
-    if (!operation.active || &operation == itself) continue;
-    for (const Buffer& theirs : operation.buffers) {
-      for (const Buffer& ours : buffers) {
-        if (!ours.written && !theirs.written) continue;
-        if (const std::uintptr_t at = overlap(region(ours), region(theirs)); at != 0)
-          return in_use(ours, operation, theirs, at);
-      }
+// Buffers of active operations by where they begin, request, and place among the operation's: so a call need not look
+// at all operations. The value is their end.
+struct Spans {
+  std::map<std::tuple<std::uintptr_t, const void*, std::size_t>, std::uintptr_t> ends;
+  std::uintptr_t longest = 0;
+};
+struct InUse final : FileState {
+  Spans read, written;
+};
+
+Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().written : own<InUse>().read; }
+
+// Null: the operation is over.
+const Operation* active_operation(const void* request) {
+  const auto found = operations().find(request);
+  return found == operations().end() || !found->second.active ? nullptr : &found->second;
+}
+
+void note_in_use(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    Spans& spans = spans_for(operation.buffers[i]);
+    const Run span = span_of(region(operation.buffers[i]));
+    spans.ends[{span.begin, operation.request, i}] = span.end;
+    spans.longest = std::max(spans.longest, span.end - span.begin);
+  }
+}
+
+void note_free(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    const Buffer& buffer = operation.buffers[i];
+    spans_for(buffer).ends.erase({span_of(region(buffer)).begin, operation.request, i});
+  }
+}
+
+Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
+  const Run span = span_of(region(ours));
+  const std::uintptr_t from = span.begin > spans.longest ? span.begin - spans.longest : 0;
+  for (auto at = spans.ends.lower_bound({from, nullptr, 0}); at != spans.ends.end();) {
+    const auto& [begin, request, index] = at->first;
+    if (begin >= span.end) break;
+    const Operation* const other = active_operation(request);
+    if (other == nullptr || index >= other->buffers.size()) {  // freed before it was complete
+      at = spans.ends.erase(at);
+      continue;
     }
+    const bool apart = (at++)->second <= span.begin || other == itself;
+    const std::uintptr_t common = apart ? 0 : overlap(region(ours), region(other->buffers[index]));
+    if (common != 0) return in_use(ours, *other, other->buffers[index], common);
+  }
+  return kOk;
+}
+
+Status look_at_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
+  for (const Buffer& ours : buffers) {
+    HR_TRY(look_in(own<InUse>().written, ours, itself));
+    if (ours.written) HR_TRY(look_in(own<InUse>().read, ours, itself));
   }
   return kOk;
 }
@@ -103,6 +153,7 @@ Status before_start(Call& call) {
     HR_TRY(look_at(operation.buffers, &operation));
     remember(operation.buffers);
     operation.active = true;
+    note_in_use(operation);
     tell_signature(call, operation);
   }
   return kOk;
@@ -126,7 +177,17 @@ Status before(Call& call) {
   return kOk;
 }
 
-Status after(Call& call, int) {
+void note_started_in(const Call& call) {
+  for (const Argument& each : call.arguments()) {
+    if (each.use != Argument::Use::kMade || each.kind != ObjectKind::kRequest || each.amount != 1) continue;
+    const auto found = operations().find(each.values()[0]);
+    if (found != operations().end() && found->second.active) note_in_use(found->second);
+  }
+}
+
+Status after(Call& call, int code) {
+  if (code == 0) note_started_in(call);
+  for (const Operation& operation : call.completed) note_free(operation);
   for (const Operation& operation : call.completed) {
     for (const Buffer& buffer : operation.buffers) {
       std::uint64_t now = 0;

@@ -90,10 +90,15 @@ Status Comparison::compare(const Member& first, const Member& other) const {
         one.c_str(), two.c_str());
   }
   if (a.root != b.root) return differ(Errc::kRoot, "roots", a, std::to_string(a.root), b, std::to_string(b.root));
-  if (a.operation != b.operation)
+  // Whose is not significant (MPI_PROC_NULL) has none.
+  if (a.operation != b.operation && a.operation != 0 && b.operation != 0)
     return differ(Errc::kOp, "operations", a, name_of_operation(a.operation), b, name_of_operation(b.operation));
-  if (a.agreed_name[0] != 0 && a.agreed != b.agreed)
-    return differ(Errc::kArg, a.agreed_name, a, std::to_string(a.agreed), b, std::to_string(b.agreed));
+  if (a.agreed_name[0] != 0 && a.agreed != b.agreed) {
+    const auto value = [](const Record& record) {
+      return record.data[0] != 0 ? std::string(record.data) : std::to_string(record.agreed);
+    };
+    return differ(Errc::kArg, a.agreed_name, a, value(a), b, value(b));
+  }
   if (a.has_same != 0 && b.has_same != 0 && !matches(a.same, b.same))
     return differ(Errc::kType, "signatures", a, a.data, b, b.data);
   return kOk;

@@ -119,6 +119,15 @@ std::int64_t hash_of(const std::vector<Signature>& parts) {
   return static_cast<std::int64_t>(hash);
 }
 
+// Counts and types of all members, one after the other.
+void set_counts(const coll::Call& call, Record& record, const Blocks& blocks) {
+  std::string text;
+  for (int at = 0; at < coll::length_of(call, blocks); ++at)
+    text += (at == 0 ? "{" : ", ") + std::to_string(blocks.count(at));
+  set_text(record.data, sizeof record.data, text + "}");
+  set_agreed(record, "recvcounts or types", hash_of(all_blocks(call, blocks)));
+}
+
 void describe_intra(const coll::Call& call, Described& out) {
   const bool root = call.is_root();
   const int rank = call.rank();
@@ -139,13 +148,15 @@ void describe_intra(const coll::Call& call, Described& out) {
       return all_have(out, call.send.none() ? call.recv : call.send);
     case Operation::kReduceScatterBlock:
       return all_have(out, call.recv);
-    case Operation::kReduceScatter:
-      return set_agreed(out.record, "recvcounts or types", hash_of(all_blocks(call, call.recv)));
+    case Operation::kReduceScatter: {
+      const Blocks& counted = call.send.shape() == Blocks::Shape::kConsecutive ? call.send : call.recv;
+      if (counted.shape() != Blocks::Shape::kConsecutive) return;
+      return set_counts(call, out.record, counted);
+    }
     case Operation::kAllgatherv: {
       const std::vector<Signature> parts = all_blocks(call, call.recv);
-      set_agreed(out.record, "recvcounts or types", hash_of(parts));
+      set_counts(call, out.record, call.recv);
       if (call.send.none()) return;
-      set_data(out.record, call.send, 0);
       if (!matches(block(call.send, 0), parts[static_cast<std::size_t>(rank)])) out.record.differs = 1;
       return;
     }

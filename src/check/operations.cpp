@@ -85,6 +85,7 @@ void note_started(Call& call) {
     give_own_request(argument);
     if (request(argument.values()[0]) == nullptr) continue;
     Operation operation = describe(call);
+    operation.request = argument.values()[0];
     operation.buffers = std::move(call.buffers);
     operations()[argument.values()[0]] = std::move(operation);
   }

@@ -33,6 +33,7 @@ struct Buffer {
 struct Operation {
   enum class Kind : std::uint8_t { kSend, kReceive, kCollective, kOther };
   Kind kind = Kind::kOther;
+  const void* request = nullptr;  // its handle
   Site site;
   std::uint32_t context = 0;  // of its communicator; 0: none
   int peer = 0;               // sends, receives: rank

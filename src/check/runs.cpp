@@ -10,15 +10,15 @@ namespace {
 
 constexpr Count kMostRuns = Count{1} << 20;
 
-Run span_of(const Region& region) {
+}  // namespace
+
+Run span_of(const Region& region) noexcept {
   const layout::Datatype& type = region.type;
   const Count steps = (region.count - 1) * type.extent();
   const Count first = type.true_lb() + std::min<Count>(steps, 0);
   const Count last = type.true_lb() + type.true_extent() + std::max<Count>(steps, 0);
   return {region.address + static_cast<std::uintptr_t>(first), region.address + static_cast<std::uintptr_t>(last)};
 }
-
-}  // namespace
 
 bool collect_runs(const Region& region, std::vector<Run>* runs) {
   const layout::Layout& layout = region.type.layout();

@@ -22,6 +22,8 @@ struct Run {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
+// From the first to the last.
+Run span_of(const Region& region) noexcept;
 // All of them, by address. False: too many to look at.
 bool collect_runs(const Region& region, std::vector<Run>* runs);
 
