@@ -230,7 +230,15 @@ void add(std::vector<Buffer>& buffers, const char* name, const coll::Call& opera
 
 Status look_at_buffers(Call& call, const coll::Call& operation) {
   call.buffers.clear();
-  const bool reads_only = operation.operation == coll::Operation::kBcast && operation.is_root();
+  using coll::Operation;
+  // In place, the whole vector of these is described as what is sent.
+  const bool vector = operation.in_place && (operation.operation == Operation::kReduceScatter ||
+                                             operation.operation == Operation::kReduceScatterBlock);
+  if (vector) {
+    add(call.buffers, "recvbuf", operation, operation.send, true);
+    return operation.persistent ? kOk : look_at(call.buffers, nullptr);
+  }
+  const bool reads_only = operation.operation == Operation::kBcast && operation.is_root();
   add(call.buffers, call.find("sendbuf") != nullptr ? "sendbuf" : "buffer", operation, operation.send, false);
   add(call.buffers, call.find("recvbuf") != nullptr ? "recvbuf" : "buffer", operation, operation.recv, !reads_only);
   if (operation.persistent) return kOk;

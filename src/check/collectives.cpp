@@ -183,7 +183,7 @@ Status before(Call& call) {
   comm::Communicator* const comm = communicator_of(call, *function);
   if (comm == nullptr || comm::is_revoked(*comm)) return kOk;
   if (function->ends) call.ended_context = comm->context();
-  return agree(call, *comm, describe_function(call, *function), function->waits);
+  return function->compares ? agree(call, *comm, describe_function(call, *function), function->waits) : kOk;
 }
 
 Status after(Call& call, int code) {

@@ -27,7 +27,7 @@ constexpr CollectiveFunction kFunctions[] = {
     {"MPI_Comm_split", kComm, "comm"},
     {"MPI_Comm_split_type", kComm, "comm"},
     {"MPI_Comm_set_info", kComm, "comm"},
-    {"MPI_Comm_free", kComm, "comm", "", true, true},
+    {"MPI_Comm_free", kComm, "comm", "", false, true, false},
     {"MPI_Comm_disconnect", kComm, "comm", "", true, true},
     {"MPI_Cart_create", kComm, "comm_old", "ndims"},
     {"MPI_Cart_sub", kComm, "comm"},

@@ -26,7 +26,8 @@ struct CollectiveFunction {
   const char* argument;     // the communicator, window or file
   const char* agreed = "";  // an argument that must be equal on all members
   bool waits = true;
-  bool ends = false;  // frees it
+  bool ends = false;     // frees it
+  bool compares = true;  // MPI_Comm_free: need not wait for the others, and what comes after has no place in its order
 };
 const CollectiveFunction* find_collective(const Call& call);
 Described describe_function(const Call& call, const CollectiveFunction& function);
