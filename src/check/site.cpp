@@ -28,7 +28,7 @@ struct Known final : FileState {
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;  // by file and offset
 };
 
-constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpifort", "libmpicxx"};
+constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpifort", "libmpicxx", "libheadrace"};
 
 struct Place {
   std::string file;
