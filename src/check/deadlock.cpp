@@ -153,7 +153,7 @@ std::vector<int> cycle_of(const std::map<int, Wait>& all) {
 
 std::string line_of(int process, const Wait& wait) { return "rank " + std::to_string(process) + " " + wait.text; }
 
-std::string tell_all(const std::map<int, Wait>& all) {
+void tell_all(const std::map<int, Wait>& all) {
   constexpr std::size_t kMostInLine = 4;
   constexpr int kMostLines = 64;
   const std::vector<int> cycle = cycle_of(all);
@@ -169,7 +169,6 @@ std::string tell_all(const std::map<int, Wait>& all) {
     if (++lines > kMostLines) break;
     log::write(log::Level::kError, "check full: deadlock: %s", line_of(process, wait).c_str());
   }
-  return summary;
 }
 
 // On the first process.
@@ -190,8 +189,9 @@ void look_at_all(double now) {
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;
-  const std::string summary = tell_all(found);
-  if (knobs().check_deadlock == CheckDeadlockChoice::kAbort) boot::abort(1, "check full: a deadlock: " + summary);
+  tell_all(found);
+  if (knobs().check_deadlock == CheckDeadlockChoice::kAbort)
+    boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell: it stays)");
 }
 
 // In each round of progress, so only now and then.
