@@ -20,7 +20,7 @@
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/waits.hpp"
-#include "p2p/progress.hpp"
+#include "p2p/round_watch.hpp"
 
 namespace hr::check {
 namespace {
@@ -195,14 +195,13 @@ void look_at_all(double now) {
 }
 
 // In each round of progress, so only now and then.
-bool look(void*) {
+void look() {
   auto& all = own<Deadlocks>();
   const double now = now_seconds();
-  if (now < all.next_look) return false;
+  if (now < all.next_look) return;
   all.next_look = now + std::min(0.05, 0.1 * knobs().check_wait_seconds);
   look_at_own_wait(now);
   if (is_first()) look_at_all(now);
-  return false;
 }
 
 Status before(Call& call) {
@@ -224,11 +223,11 @@ Status after(Call& call, int) {
 void start() {
   if (knobs().check_wait_seconds <= 0) return;
   on_word(Word::kWaiting, take_report);
-  p2p::add_hook(look, nullptr);
+  p2p::watch_rounds(look);
 }
 
 void stop() {
-  if (knobs().check_wait_seconds > 0) p2p::remove_hook(look, nullptr);
+  if (knobs().check_wait_seconds > 0) p2p::unwatch_rounds();
 }
 
 }  // namespace
