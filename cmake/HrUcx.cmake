@@ -2,13 +2,16 @@
 #
 # The directory of UCX's headers, which the network transport is compiled with; empty where there are none. They come
 # from the variable HEADRACE_UCX_INCLUDE_DIR, else from the system, else from the Python package libucx-cu13 or
-# libucx-cu12 of the build. UCX itself is not linked to: it is found at run time (src/transport/ucx/library.hpp).
+# libucx-cu12 of the build, or of the environment that `make` keeps in the source tree (.venv), active or not. UCX itself
+# is not linked to: it is found at run time (src/transport/ucx/library.hpp).
 function(hr_find_ucx result)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
       "import glob, sys; print(';'.join(f for p in sys.path for f in glob.glob(p + '/libucx/include')))"
     OUTPUT_VARIABLE package_dirs OUTPUT_STRIP_TRAILING_WHITESPACE)
-  find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} DOC "UCX's headers for the network transport")
+  file(GLOB own_dirs ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/libucx/include)
+  find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} ${own_dirs}
+            DOC "UCX's headers for the network transport")
   if(NOT HEADRACE_UCX_INCLUDE_DIR)
     message(STATUS "Headrace: no UCX headers found; jobs cannot span hosts "
                    "(pip install libucx-cu13, or set HEADRACE_UCX_INCLUDE_DIR)")

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cleanup.hpp"
+#include "saved_counters.hpp"
 #include "stacks.hpp"
 
 namespace hr::launcher {
@@ -38,6 +39,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     catch_up(rank);  // it has said why
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
+  answers.keep_file = [this](int number, int pid, int file) { find(number)->counters = open_page(pid, file); };
   answers.crashed = [this](int number, int signal) { on_crash(*find(number), signal); };
   answers.fence = [this](const std::vector<KeyValue>& values) { exchange(Message::kSpace, values); };
   answers.views = [this](const std::vector<KeyValue>& views) { exchange(Message::kViews, views); };
@@ -257,6 +259,13 @@ void HostRanks::finish() {
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();
+  if (plan_.save_counters) {
+    for (const Rank& rank : ranks_) {
+      std::string page = read_page(rank.counters);
+      if (!page.empty()) callbacks_.post({.kind = Message::Kind::kCounters, .host = host_, .text = std::move(page)});
+    }
+  }
+  for (Rank& rank : ranks_) rank.counters.close();
   remove_shared_memory(plan_.shm_directories, plan_.id);
 }
 

@@ -51,6 +51,7 @@ Job::Job(const Options& options, JobPlan plan)
       own_name_(own_host_name()) {
   const int host_of_first = plan.host_of.empty() ? -1 : plan.host_of.front();
   if (host_of_first != plan.root_host) input_host_ = host_of_first;
+  if (!options.save_counters.empty()) saved_counters_ = std::make_unique<SavedCounters>(options.save_counters);
   add_world(std::move(plan));
 }
 
@@ -58,6 +59,7 @@ Job::World& Job::add_world(JobPlan plan) {
   World& world = worlds_.emplace_back();
   world.number = spawned_;
   world.ranks.resize(static_cast<std::size_t>(plan.ranks()));
+  plan.save_counters = saved_counters_ != nullptr;
   plan.prompts = output_.is_terminal() || error_.is_terminal();
   Tree::Callbacks callbacks;
   callbacks.up = [this, &world](const Message& message) { on_message(world, message); };
@@ -89,14 +91,28 @@ int Job::run() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();
-  if (open_outputs(first())) {
+  if (open_counters() && open_outputs(first())) {
     first().tree->start();
   } else {
     check_end(first());
   }
   while (!over_) loop_.run_once();
+  if (saved_counters_ != nullptr) keep_counters();
   clean_up();
   return exit_code_;
+}
+
+bool Job::open_counters() {
+  const std::string problem = saved_counters_ != nullptr ? saved_counters_->begin() : "";
+  if (!problem.empty()) fail(1, problem);
+  return problem.empty();
+}
+
+void Job::keep_counters() {
+  const std::string problem = saved_counters_->end();
+  if (problem.empty()) return;
+  say(problem);
+  if (exit_code_ == 0) exit_code_ = 1;
 }
 
 bool Job::open_outputs(World& world) {
@@ -321,6 +337,8 @@ void Job::on_message(World& world, const Message& message) {
                          (world.left_finalized ? "their exchange" : "MPI_Init"));
     case Kind::kEnded:
       return on_ended(world, message);
+    case Kind::kCounters:
+      return saved_counters_ != nullptr ? saved_counters_->add(message.text) : void();
     case Kind::kDone:
       return on_done(world);
     default:

@@ -28,6 +28,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "rank_output.hpp"
+#include "saved_counters.hpp"
 #include "signals.hpp"
 #include "tree.hpp"
 
@@ -79,6 +80,8 @@ class Job {
 
   // Start
   World& add_world(JobPlan plan);
+  bool open_counters();
+  void keep_counters();
   bool open_outputs(World& world);
   void open_output(World& world, int rank, int digits);
   void go(World& world);
@@ -131,8 +134,9 @@ class Job {
   Sink& error_;
   std::string own_name_;
   std::list<World> worlds_;
-  int spawned_ = 0;                           // worlds so far
-  std::map<std::string, std::string> names_;  // published ports by service
+  int spawned_ = 0;                                // worlds so far
+  std::map<std::string, std::string> names_;       // published ports by service
+  std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
   std::unique_ptr<InputSource> input_;
   std::unique_ptr<InputPipe> terminal_;  // to rank 0, where it is here
   std::unique_ptr<Signals> signals_;

@@ -51,7 +51,8 @@ struct Message {
     kEnded,       // rank, numbers: pid, si_code, si_status, flags (below)
     kSpawn,       // rank. text: SpawnRequest
     kName,        // rank, numbers[0]: what about a service (below). text: a pair of its name and its port, or empty
-    kLast = kName
+    kCounters,    // text: a page of counters that a rank has left (docs/counters.md)
+    kLast = kCounters
   };
 
   // An exchange: what the key-value space gains at a barrier, or, once, what the ranks see of their hosts; of the

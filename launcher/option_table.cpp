@@ -188,6 +188,11 @@ Status timeout(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
+Status save_counters(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.save_counters = given.value();
+  return kOk;
+}
+
 Status keep_going(ParseState& parsed, const ParsedOption&) {
   parsed.options.keep_going = true;
   return kOk;
@@ -304,6 +309,8 @@ constexpr OptionSpec kOptions[] = {
     {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
     {"output-filename", kOne, kApplies, output_files, "DIR",
      "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
+    {"save-counters", kOne, kApplies, save_counters, "FILE",
+     "Keep the counters of all ranks in FILE when the job is over (docs/counters.md)"},
     {"output", kOne, kApplies, apply_output, "WHAT", ""},
     {"timeout", kOne, kApplies, timeout, "SECONDS",
      "End the job after so many seconds, say where each rank was, exit with 124 (also MPIEXEC_TIMEOUT)"},

@@ -53,6 +53,7 @@ struct Options {
   bool quiet = false;                 // no notes
   std::string output_directory;
   bool output_in_files_only = false;
+  std::string save_counters;  // the file; empty: none
 };
 
 // nullopt when there is nothing to run (help, version, an error, all already printed): exit with *exit_code.

@@ -65,10 +65,10 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   if (command == "init") {
     own.initialised = true;
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // Ours only (boot/pmi1.cpp): how many share the cores, where the mapping does not say it; else that views are
-    // compared here.
+    // Ours only (boot/pmi1.cpp): that files are kept; how many share the cores, where the
+    // mapping does not say it; else that views are compared here.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
-                              (spoken ? "0" : "-1") +
+                              (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
                               (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : ""));
   } else if (command == "get_maxes") {
@@ -92,6 +92,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     callbacks_.send(rank, "cmd=finalize_ack rc=0");
   } else if (command == "abort") {
     callbacks_.abort(rank, message.number("exitcode", 1));
+  } else if (command == "keep_file") {
+    // Ours only (boot/pmi1.cpp): not answered.
+    callbacks_.keep_file(rank, message.number("pid", 0), message.number("file", -1));
   } else if (command == "crashed") {
     // Ours only (boot/pmi1.cpp): the rank waits for the answer before it ends.
     callbacks_.crashed(rank, message.number("signal", 0));

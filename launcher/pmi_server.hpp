@@ -24,6 +24,8 @@ class PmiServer {
   struct Callbacks {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
+    // A file that the process has open is to last as long as the job.
+    std::function<void(int rank, int pid, int file)> keep_file;
     std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
     // All ranks here are in the barrier; leave_fence() lets them go on. What they have put since the last one.
     std::function<void(std::vector<KeyValue> values)> fence;

@@ -20,6 +20,7 @@ struct Rank {
   int crash = 0;   // the signal that it says it dies by, while it waits for its stack to be shown
   Descriptor pmi;  // our end of its PMI socket
   std::string pmi_received;
+  Descriptor counters;                  // its page (docs/counters.md), once it has one: as long as the job
   std::array<Forwarder*, 2> outputs{};  // of its standard output and error, once it runs
 };
 

@@ -10,6 +10,8 @@ namespace {
 
 const char* origin_text(KnobOrigin origin) {
   switch (origin) {
+    case KnobOrigin::kTuned:
+      return "tuned";
     case KnobOrigin::kFile:
       return "file";
     case KnobOrigin::kEnvironment:
@@ -37,6 +39,11 @@ void print_settings() {
   std::printf(
       "\nSet one by the environment variable HEADRACE_<NAME> (HEADRACE_VERBOSE=1), or by a line \"name = value\"\n"
       "in the file that HEADRACE_CONFIG_FILE names, else in ~/.config/headrace.conf.\n");
+  if (const TunedKnobs& tuned = tuned_knobs(); !tuned.left_out.empty()) {
+    std::printf("tuned messages are left out: %s\n", tuned.left_out.c_str());
+  } else if (!tuned.values.empty()) {
+    std::printf("tuned messages: %s\n", tuned.path.c_str());
+  }
 }
 
 }  // namespace hr::launcher

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/knobs.hpp"
 #include "base/machine.hpp"
 #include "coll/select/tuning.hpp"
 #include "coll/select/tuning_file.hpp"
@@ -32,6 +33,11 @@ Json algorithms() {
   return all;
 }
 
+Json messages() {
+  const hr::TunedKnobs& tuned = hr::tuned_knobs();
+  return {{"path", tuned.path}, {"left_out", tuned.left_out}, {"machine", hr::describe(hr::this_machine())}};
+}
+
 Json tuning_file() {
   const hr::coll::tuning::File file = hr::coll::tuning::read();
   return {{"path", file.path}, {"found", file.found}, {"problem", file.problem}, {"rows", file.rows.size()}};
@@ -43,6 +49,7 @@ int main() {
   const Json answer = {{"version", hr::coll::tuning::version()},
                        {"machine", machine()},
                        {"algorithms", algorithms()},
+                       {"messages", messages()},
                        {"tuning_file", tuning_file()}};
   std::puts(answer.dump(1, ' ', true, Json::error_handler_t::replace).c_str());
   return std::fflush(stdout) == 0 ? 0 : 1;

@@ -13,6 +13,8 @@ from headrace.bench.child import Failed
 from headrace.bench.programs import locate
 from headrace.course import cli as course
 from headrace.doctor import cli as doctor
+from headrace.monitor import cli as monitor
+from headrace.monitor import top
 from headrace.tune import cli as tune
 from headrace.tune import measure
 
@@ -55,6 +57,10 @@ def main(arguments: list[str] | None = None) -> int:
         return course.main(arguments[1:])
     if arguments[:1] == ["doctor"]:
         return doctor.main(arguments[1:])
+    if arguments[:1] == ["monitor"]:
+        return monitor.main(arguments[1:])
+    if arguments[:1] == ["top"]:
+        return top.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
@@ -63,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
     commands.add_parser("doctor", help="what this machine can do for a job, and what will bite; headrace doctor --help")
+    commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
+    commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")

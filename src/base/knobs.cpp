@@ -202,6 +202,7 @@ class Store {
         set(index, text, KnobOrigin::kEnvironment, variable.c_str());
       }
     }
+    take_tuned();
   }
 
   bool set(std::size_t index, std::string_view text, KnobOrigin origin, const char* where) {
@@ -221,10 +222,24 @@ class Store {
     return visit_knob(values_, index, [](auto& member, const Rule& rule) { return as_text(member, rule); });
   }
 
+  const TunedKnobs& tuned() const noexcept { return tuned_; }
   const Knobs& values() const noexcept { return values_; }
   KnobOrigin origin(std::size_t index) const noexcept { return origins_[index]; }
 
  private:
+  // Last, since what names the file is a knob; only what nobody has set.
+  void take_tuned() {
+    tuned_ = read_tuned_knobs(values_.tuning_file);
+    for (const auto& [name, text] : tuned_.values) {
+      const auto index = index_of(name);
+      if (!index) {
+        std::fprintf(stderr, "[headrace] %s: no knob is called \"%s\"\n", tuned_.path.c_str(), name.c_str());
+      } else if (origins_[*index] == KnobOrigin::kDefault) {
+        set(*index, text, KnobOrigin::kTuned, tuned_.path.c_str());
+      }
+    }
+  }
+
   void read_file() {
     std::string path;
     if (const char* named = environment("HEADRACE_CONFIG_FILE")) {
@@ -271,6 +286,7 @@ class Store {
   }
 
   Knobs values_;
+  TunedKnobs tuned_;
   std::array<KnobOrigin, kKnobCount> origins_{};
 };
 
@@ -293,6 +309,8 @@ std::string knob_text(std::string_view name) {
 }
 
 KnobOrigin knob_origin(std::size_t index) noexcept { return the_store().origin(index); }
+
+const TunedKnobs& tuned_knobs() noexcept { return the_store().tuned(); }
 
 bool set_knob(std::string_view name, std::string_view text) {
   const auto index = index_of(name);
@@ -320,7 +338,8 @@ std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told) {
     if (named == told.end() && origin == KnobOrigin::kDefault) continue;
     const std::string_view text = named != told.end() ? named->text : std::string_view(kRecords[index].default_text);
     the_store().set(index, text, KnobOrigin::kJob, nullptr);
-    const bool own_choice = origin != KnobOrigin::kDefault && origin != KnobOrigin::kJob;
+    const bool own_choice =
+        origin != KnobOrigin::kDefault && origin != KnobOrigin::kTuned && origin != KnobOrigin::kJob;
     if (own_choice && own != knob_text(index)) differed.push_back({kRecords[index].name, std::move(own)});
   }
   return differed;

@@ -1,11 +1,11 @@
 // Knobs: every setting of the library, read once.
 //
 // struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member a knob, initialised with
-// its default). Values come, later ones winning, from: the default, the configuration file
-// (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value`
-// lines), the environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on
-// standard error and the default stays. This file's .cpp is the only place that calls getenv.
-// Threads: filled on first use (thread-safe), read-only after, except through set() at initialisation.
+// its default). Values come, later ones winning, from: the default, what was tuned (tuned_knobs.hpp), the configuration
+// file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value` lines),
+// the environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on standard error and the
+// default stays. This file's .cpp is the only place that calls getenv. Threads: filled on first use (thread-safe),
+// read-only after, except through set() at initialisation.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@
 #include <vector>
 
 #include "base/knob_table.hpp"
+#include "base/tuned_knobs.hpp"
 
 namespace hr {
 
 const Knobs& knobs() noexcept;
 
 // Where a knob's value came from, for `headrace config` and MPI_T.
-enum class KnobOrigin { kDefault, kFile, kEnvironment, kTool, kJob };  // kJob: process 0 of the job
+enum class KnobOrigin { kDefault, kTuned, kFile, kEnvironment, kTool, kJob };  // kJob: process 0 of the job
 
 struct KnobRecord {
   const char* name;   // "shm_dir"
@@ -37,6 +38,8 @@ std::span<const KnobRecord> knob_records() noexcept;
 std::string knob_text(std::size_t index);
 std::string knob_text(std::string_view name);  // "" for no knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
+// The file of tuned knobs, and whether it is used.
+const TunedKnobs& tuned_knobs() noexcept;
 // Parses and stores; false when the text is not a value of that knob. For MPI_T before initialisation and tests.
 bool set_knob(std::string_view name, std::string_view text);
 

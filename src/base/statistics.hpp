@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/counters.hpp"
+
 // X(name, kind, sentence)
 #define HR_STATISTICS(X)                                                                                               \
   X(cuda_ipc_mappings, kLevel, "Allocations of other processes' GPU memory that are mapped now.")                      \
@@ -53,17 +55,15 @@ inline constexpr StatisticRecord kStatistics[] = {
 #undef HR_STATISTIC_RECORD
 };
 
-namespace detail {
-inline std::uint64_t statistics[std::size(kStatistics)];
-}  // namespace detail
+static_assert(std::size(kStatistics) <= counters::kStatisticPlaces);
 
 inline void add(Statistic statistic, std::uint64_t amount = 1) noexcept {
-  detail::statistics[static_cast<std::size_t>(statistic)] += amount;
+  counters::page.statistics[static_cast<std::size_t>(statistic)] += amount;
 }
 inline void subtract(Statistic statistic, std::uint64_t amount = 1) noexcept {
-  detail::statistics[static_cast<std::size_t>(statistic)] -= amount;
+  counters::page.statistics[static_cast<std::size_t>(statistic)] -= amount;
 }
 // `index` into kStatistics.
-[[nodiscard]] inline std::uint64_t value_of(std::size_t index) noexcept { return detail::statistics[index]; }
+[[nodiscard]] inline std::uint64_t value_of(std::size_t index) noexcept { return counters::page.statistics[index]; }
 
 }  // namespace hr

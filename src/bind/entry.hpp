@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/count.hpp"
+#include "base/counters.hpp"
 #include "base/lock.hpp"
 #include "bind/checked_calls.hpp"
 #include "bind/handles.hpp"

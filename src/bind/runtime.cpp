@@ -6,16 +6,21 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/counters.hpp"
+#include "base/counters_page.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "bind/checked_calls.hpp"
 #include "bind/crash.hpp"
 #include "bind/device_check.hpp"
+#include "bind/function_names.hpp"
 #include "bind/handles.hpp"
+#include "bind/version.hpp"
 #include "boot/boot.hpp"
 #include "check/check.hpp"
 #include "coll/coll.hpp"
+#include "coll/counting.hpp"
 #include "coll/select/tuning.hpp"
 #include "comm/communicator.hpp"
 #include "comm/failure.hpp"
@@ -25,6 +30,7 @@
 #include "mem/mem.hpp"
 #include "mpi.h"
 #include "p2p/buffered.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress_thread.hpp"
 #include "rma/rma.hpp"
@@ -66,12 +72,31 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
+// The job goes on where nobody can read them.
+void publish_counters() {
+  const boot::Identity& identity = boot::identity();
+  counters::About about;
+  about.job = identity.job_id;
+  about.rank = identity.rank;
+  about.size = identity.size;
+  about.host_number = boot::processes().host_of(identity.rank);
+  about.library = kLibraryVersion;
+  about.functions = kFunctionNames;
+  about.protocols = p2p::names_of_protocols();
+  const auto algorithms = coll::algorithm_names();
+  about.algorithms.assign(algorithms.begin(), algorithms.end());
+  int file = -1;
+  if (counters::publish(about, &file).ok()) return boot::keep_file(file);
+  log::write(log::Level::kDecision, "%s", take_detail().c_str());
+}
+
 // What all processes of the job take part in: it is there from the first use of MPI to the end of the last that can be,
 // MPI_Finalize or the process's. Sessions are begun and ended by each process alone, as often as it likes; a second
 // exchange with the others would wait for those that have no second session.
 Status bring_up() {
   mem::init();
   HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
+  if (knobs().counters) publish_counters();
   const bool devices = device_check::begin();
   state.checked = check::begin() || devices;
   HR_TRY(p2p::init());
@@ -89,6 +114,7 @@ Status bring_up() {
 Status take_down() {
   state.layers_up = false;
   check::end();
+  counters::note_finalized();
   const Status messages = p2p::finalize();
   mem::shutdown();
   const Status launcher = boot::finalize();

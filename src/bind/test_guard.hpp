@@ -42,6 +42,8 @@ class TestGuard {
       test_beside_thread();
     }
   }
+  // Whether it has the lock, from here to the end of the call.
+  [[nodiscard]] bool entered() const noexcept { return entered_; }
   // For the report on a request that is neither null nor inactive: with the lock from here to the end of the call.
   void enter() noexcept {
     if (!entered_) [[unlikely]]

@@ -144,6 +144,10 @@ Status finalize() {
   return ending->provider->finalize();
 }
 
+void keep_file(int file) noexcept {
+  if (state != nullptr && state->identity.keeps_files) state->provider->keep_file(file);
+}
+
 bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {

@@ -30,6 +30,7 @@ struct Identity {
   // to be several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool declared_hosts = false;  // where the processes are is what the launcher declares (mpiexec --as-hosts)
+  bool keeps_files = false;     // the launcher: keep_file()
   // The job goes on without processes that die: which board tells of them here (loss_board.hpp); -1: it does not.
   int loss_board = -1;
 };
@@ -66,6 +67,8 @@ Status node_get(std::string_view key, std::string* value);
 
 // Says good-bye to the launcher. After this a death of the process is not an error any more.
 Status finalize();
+// Has the launcher hold this file open until the job ends, where it does that (Identity::keeps_files).
+void keep_file(int file) noexcept;
 // Asks the launcher to show where this process is, which crashes by this signal, and waits for that. False: nobody
 // shows it. For signal handlers: system calls only.
 bool show_stack(int signal) noexcept;

@@ -97,6 +97,7 @@ class Pmi1 final : public Helper {
     // Our own launcher alone says these.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
+    identity->keeps_files = reply().number("keeps_files", 0) == 1;
     identity->loss_board = reply().number("loss_board", -1);
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
@@ -218,6 +219,12 @@ class Pmi1 final : public Helper {
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
     static_cast<void>(ignored);  // the launcher is gone: our own exit says the rest
+  }
+
+  // Not answered.
+  void keep_file(int file) noexcept override {
+    const std::string line = "cmd=keep_file pid=" + std::to_string(::getpid()) + " file=" + std::to_string(file) + "\n";
+    static_cast<void>(::send(socket_, line.data(), line.size(), MSG_NOSIGNAL));
   }
 
   bool show_stack(int signal) noexcept override {

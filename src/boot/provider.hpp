@@ -51,6 +51,8 @@ class Provider {
   virtual Status unpublish(std::string_view service);
   virtual Status look_up(std::string_view service, std::string* port);
   virtual Status finalize() = 0;
+  // See boot.hpp; of a launcher that does. Best effort.
+  virtual void keep_file(int) noexcept {}
   // See boot.hpp. Launchers of others show none.
   virtual bool show_stack(int) noexcept { return false; }
   // Best effort, returns; the caller exits.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "coll/counting.hpp"
 #include "coll/select.hpp"
 
 namespace hr::coll {
@@ -21,7 +22,8 @@ struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null: not asked for yet
   std::uint32_t selection_epoch = 1;                      // changes with the rows: plans of another one are void
   std::uint64_t files_made = 0;                           // of shared memory, by this process: part of their names
-  bool sharing_failed = false;                            // and that was noted
+  AlgorithmPlaces places;
+  bool sharing_failed = false;  // and that was noted
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/abi.hpp"
+#include "base/counters.hpp"
 #include "base/lock.hpp"
 #include "io/device_transfer.hpp"
 #include "io/independent.hpp"
@@ -181,6 +182,7 @@ Task Operation::perform() {
   }
   Task moving = move();
   const Status moved = co_await moving;
+  counters::count_access(writes() ? counters::Access::kWrite : counters::Access::kRead, done_);
   if (!writes()) {
     std::string detail = take_detail();
     HR_CO_TRY(finish());

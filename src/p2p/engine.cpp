@@ -8,6 +8,7 @@
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/loss_watch.hpp"
@@ -57,6 +58,7 @@ Status connect(int proc, Peer** out) {
   peer.eager_bytes = std::min(eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
   peer.plain_below = peer.eager_bytes + 1;
   peer.connected = true;
+  peer.counted = &row_of(peer);
   *out = &peer;
   return kOk;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/file_states.hpp"
 #include "p2p/free_blocks.hpp"
 #include "p2p/matching.hpp"
@@ -37,6 +38,7 @@ struct Peer {
   transport::Caps caps;
   std::size_t eager_bytes = 0;
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 where there is no connection
+  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // once it is connected: its row
   int proc = -1;
   bool connected = false;      // messages may be sent to it
   bool lost = false;           // for good (loss.hpp)

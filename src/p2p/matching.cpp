@@ -81,6 +81,9 @@ Request* Matcher::search_posted(const Envelope& message) noexcept {
 }
 
 void Matcher::keep(Unexpected* message) {
+  ++counters::page.unexpected_messages;
+  counters::page.unexpected.up();
+  counters::page.unexpected_bytes.up(message->allocated);
   ++look_;
   unexpected_.push_back(*message);
   if (!unexpected_bins_.active()) return;
@@ -125,6 +128,8 @@ Unexpected* Matcher::find_sent(int from_proc, std::uint64_t sender_cookie) noexc
 }
 
 void Matcher::take(Unexpected& message) noexcept {
+  counters::page.unexpected.down();
+  counters::page.unexpected_bytes.down(message.allocated);
   message.order_link.unlink();
   if (message.bin_link.linked()) message.bin_link.unlink();
   --look_;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/list.hpp"
 #include "p2p/p2p.hpp"
 
@@ -75,7 +76,11 @@ class Matcher {
   // --- receives ---
   void post(Request& receive) {
     receive.sequence_ = next_sequence_++;
-    ++posted_count_;
+    ++counters::page.posted.now;
+    if (++posted_count_ > most_posted_) [[unlikely]] {
+      most_posted_ = posted_count_;
+      counters::page.posted.raise(most_posted_);
+    }
     if (posted_bins_.active()) [[unlikely]]
       return post_in_bins(receive);
     posted_.push_back(receive);
@@ -83,6 +88,7 @@ class Matcher {
   void withdraw(Request& receive) noexcept {
     receive.link_.unlink();
     --posted_count_;
+    counters::page.posted.down();
   }
   // The posted receive that takes this message, removed from the queue; nullptr when there is none.
   Request* match_posted(const Envelope& message) noexcept {
@@ -145,6 +151,7 @@ class Matcher {
   IntrusiveList<Request, &Request::link_> posted_;  // all while no bins; then those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
+  std::size_t most_posted_ = 0;
   std::uint64_t next_sequence_ = 0;
 
   IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;

@@ -9,6 +9,7 @@
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
 #include "p2p/contention.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress_thread.hpp"
 #include "topo/allowed_cpus.hpp"
@@ -193,17 +194,27 @@ void count_cores() noexcept {
 }
 
 void Backoff::begin_thread() noexcept {
-  counted_ = true;
+  counted_ = ends_ = true;
   ++progress.waiting_threads;
   set_spin_limits();
 }
 
-void Backoff::end_thread() noexcept {
+void Backoff::begin_long() noexcept {
+  if (timed_) return;
+  whom_ = waits_for(request_);
+  timed_ = counters::begin_wait(whom_);
+  ends_ = ends_ || timed_;
+}
+
+void Backoff::end() noexcept {
+  if (timed_) counters::end_wait(whom_ < 0 ? waits_for(request_) : whom_);
+  if (!counted_) return;
   --progress.waiting_threads;
   set_spin_limits();
 }
 
 void Backoff::pause_longer() {
+  begin_long();
   const bool shared = is_shared();
   const bool loaded = is_loaded();
   const unsigned past = rounds_ - progress.spin_rounds;

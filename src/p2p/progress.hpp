@@ -13,6 +13,7 @@
 // No round is begun in the midst of a delivery (transport.hpp).
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -21,6 +22,8 @@
 #include "p2p/contention.hpp"
 
 namespace hr::p2p {
+
+class Request;
 
 // True when something moved.
 bool poll();
@@ -105,16 +108,17 @@ void set_spin_limits() noexcept;
 // Called once the engine is there, before set_spin_limits().
 void count_cores() noexcept;
 
-// Paces one waiting loop: call after each fruitless round.
+// Paces one waiting loop: call after each fruitless round. A wait that becomes long is counted (base/counters.hpp).
 class Backoff {
  public:
-  Backoff() {
+  // `request`: whose end is waited for; null: anything else.
+  explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
   }
   ~Backoff() {
-    if (counted_) [[unlikely]]
-      end_thread();
+    if (ends_) [[unlikely]]
+      end();
   }
   Backoff(const Backoff&) = delete;
   Backoff& operator=(const Backoff&) = delete;
@@ -126,6 +130,7 @@ class Backoff {
     } else if (++rounds_ >= progress.spin_rounds) [[unlikely]] {
       return pause_longer();
     } else if (rounds_ >= kClose) {
+      if (rounds_ == kClose) begin_long();
       spin_pause();
     }
     LibraryLock::yield();
@@ -138,18 +143,23 @@ class Backoff {
   void pause_longer();
   // Threads that wait are counted: more of them than this process has cores take turns.
   void begin_thread() noexcept;
-  void end_thread() noexcept;
+  void begin_long() noexcept;
+  void end() noexcept;
 
+  const Request* request_;
   unsigned rounds_ = 0;
-  bool counted_ = false;
+  int whom_ = -1;
+  bool counted_ = false;  // among the threads that wait
+  bool timed_ = false;
+  bool ends_ = false;  // one of the two
 };
 
 // Waits for what ends by itself when a process is lost, as all requests do (loss.hpp), or needs no other process: the
 // status is always kOk.
 template <class Condition>
-Status wait_until(Condition&& condition) {
+Status wait_until(Condition&& condition, const Request* request = nullptr) {
   if (condition()) return kOk;
-  Backoff backoff;
+  Backoff backoff(request);
   do backoff.pause(poll());
   while (!condition());
   return kOk;
@@ -160,6 +170,7 @@ Status wait_until(Condition&& condition) {
 
 // For all else: hopeless(), asked when there have been endings, says with its error that the wait has come to nothing.
 template <class Condition, class Hopeless>
+  requires std::is_invocable_v<Hopeless>
 Status wait_until(Condition&& condition, Hopeless&& hopeless) {
   if (condition()) return kOk;
   Backoff backoff;

@@ -4,6 +4,7 @@
 
 #include "base/events.hpp"
 #include "base/short_copy.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
 #include "p2p/loss.hpp"
@@ -35,6 +36,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
   if (receive.view_.plain_host()) [[likely]] {
     if (fits != 0) std::memcpy(receive.view_.data(), payload, fits);
   } else if (fits != 0) {
+    count_to(receive.view_.where, bytes);
     const Status status = layout::unpack(receive.view_, 0, fits, payload);
     if (!status.ok()) completion.error = status;
   }
@@ -54,6 +56,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
 }
 
 inline void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) [[unlikely]]
     return keep_eager(from, envelope, data, bytes, nullptr);
@@ -80,6 +83,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
 
 // The same for tools, which then are told (watch_messages()).
 void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) {
     tell_unexpected(envelope, bytes);
@@ -94,6 +98,7 @@ void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payl
   std::memcpy(&head, payload, sizeof head);
   const std::byte* data = payload + sizeof head;
   bytes -= sizeof head;
+  count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) {
     tell_unexpected(envelope, bytes);
@@ -285,7 +290,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
   begin_receive(request);
   {
     const ResidentCopyScope resident_copies(request);
-    HR_TRY(wait_until([&] { return request.complete(); }));
+    HR_TRY(wait_until([&] { return request.complete(); }, &request));
   }
   *completion = request.completion_;
   if (!completion->error.ok()) [[unlikely]]

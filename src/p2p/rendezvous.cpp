@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/choice.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
 
 namespace hr::p2p {
@@ -81,8 +82,9 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
       log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, announced.bytes,
                  announced.from_proc, protocol.name);
     }
+    const mem::Location to = receive.view_.where;  // the request may be gone after
     const Status status = protocol.begin(announced, receive);
-    if (status.ok()) return;
+    if (status.ok()) return count_rendezvous(protocol, to, announced.bytes);
     if (status.errc() != Errc::kUnsupportedOperation || place + 1 == choice.count()) {
       // The sender need not wait for a receiver that cannot take its data.
       send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));

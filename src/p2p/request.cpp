@@ -24,7 +24,7 @@ Request* completed_request(const Completion& completion) {
 
 Status wait(Request& request) {
   const ResidentCopyScope resident_copies(request);
-  return wait_until([&] { return request.complete() || !request.active(); });
+  return wait_until([&] { return request.complete() || !request.active(); }, &request);
 }
 
 namespace {

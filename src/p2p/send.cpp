@@ -4,6 +4,7 @@
 
 #include "base/knobs.hpp"
 #include "mem/cuda/context.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
@@ -116,6 +117,7 @@ Status offer(Peer& peer, Request& send) {
                   : send.synchronous_ ? offer_eager_sync(peer, send)
                                       : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
+  if (!small) counters::count_announced(send.view_.packed);
   if (peer.lost) [[unlikely]] {
     transport_data::detach(send);
     status = lost_error(peer.proc);
@@ -133,6 +135,7 @@ Status offer(Peer& peer, Request& send) {
 }  // namespace
 
 void start_send(Peer& peer, Request& send) {
+  count_send(peer, send);
   // After answers that wait for room, of which one may cancel an earlier message with this very request.
   if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
@@ -191,7 +194,10 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
   Peer& peer = peer_of(to_proc);
   if (bytes >= peer.plain_below || !peer.queued.empty()) [[unlikely]]
     return Status::again();
-  return peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);
+  const Status status = peer.transport->send(to_proc, wire::envelope(Kind::kEager, envelope, bytes), data, bytes);
+  if (status.ok()) [[likely]]
+    counters::count_sent(*peer.counted, !is_programs(envelope.context), bytes);
+  return status;
 }
 
 Request* request_of_a_send_that_is_done() noexcept {

@@ -18,9 +18,6 @@ namespace {
 
 constexpr std::size_t kMostElement = 16;  // of compare_and_swap()
 
-// Bytes of a run that are better updated by a plain loop, since a process barrier costs some microseconds.
-constexpr std::size_t kLong = 16384;
-
 bool is_word(const Datatype& element) noexcept {
   const Count size = element.size();
   return element.one_run() && element.extent() == size && (size == 1 || size == 2 || size == 4 || size == 8);
@@ -140,10 +137,6 @@ Status update_run_plainly(std::byte* target, std::size_t bytes, const Op& op, co
 Status update_run(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element, const std::byte* operand,
                   std::byte* before, const Exclusion& exclusion) {
   if (exclusion.alone()) return update_run_plainly(target, bytes, op, element, operand, before);
-  if (bytes >= kLong && exclusion.by_barrier) {
-    const LongUpdate update(exclusion);
-    if (update.alone()) return update_run_plainly(target, bytes, op, element, operand, before);
-  }
   const ShortUpdate update(exclusion);
   return update_run_atomically(target, bytes, op, element, operand, before);
 }
@@ -186,13 +179,15 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
     return update_locked(target, op, element, operand, before, exclusion);
   }
   const auto size = static_cast<std::size_t>(element.size());
+  const VectorUpdate vector(exclusion, target.packed == size ? 0 : target.packed);
+  const Exclusion left = vector.alone() ? Exclusion{} : exclusion;
   std::size_t done = 0;
   return for_each_run(target, [&](std::byte* address, std::size_t bytes) {
     const std::byte* const in = operand == nullptr ? nullptr : operand + done;
     std::byte* const out = before == nullptr ? nullptr : before + done;
     done += bytes;
-    if (is_aligned(address, size)) return update_run(address, bytes, op, element, in, out, exclusion);
-    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, exclusion);
+    if (is_aligned(address, size)) return update_run(address, bytes, op, element, in, out, left);
+    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, left);
   });
 }
 

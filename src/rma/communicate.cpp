@@ -1,5 +1,6 @@
 // The calls of section 12.3: checks, and the way that the target takes.
 #include "base/abi.hpp"
+#include "base/counters.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/p2p.hpp"
 #include "rma/describe.hpp"
@@ -71,11 +72,25 @@ Status check_update(Operation& operation, const Op& op, Datatype* origin, bool f
   return layout::check_op(op, *operation.element);
 }
 
+counters::Access access_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kPut:
+      return counters::Access::kPut;
+    case OperationKind::kGet:
+      return counters::Access::kGet;
+    case OperationKind::kAccumulate:
+      return counters::Access::kAccumulate;
+    default:
+      return counters::Access::kFetch;
+  }
+}
+
 Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
   Member& member = window.member(operation.rank);
   HR_TRY(check_fit(operation));
   HR_TRY(check_range(operation, window, member));
   const bool moves = operation.kind == OperationKind::kPut || operation.kind == OperationKind::kGet;
+  counters::count_access(access_of(operation.kind), operation.target_bytes());
   Status done = Status::again();
   if (member.path == Path::kOwn || member.path == Path::kMapped) {
     done = do_here(window, operation);
@@ -129,8 +144,10 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
     const auto bytes = static_cast<std::size_t>(type.size());
     std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
     if (to != nullptr &&
-        quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank))))
+        quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank)))) {
+      counters::count_access(counters::Access::kAccumulate, bytes);
       return done(request);
+    }
   }
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "base/process_barrier.hpp"
 
@@ -22,46 +24,71 @@ void await(Done&& done) noexcept {
   }
 }
 
-}  // namespace
-
-void ShortUpdate::let_long_pass() noexcept {
-  const Control& target = *exclusion_.target;
-  do {
-    exclusion_.own->updating.store(0, std::memory_order_release);
-    await([&] { return target.long_update.load(std::memory_order_acquire) == 0; });
-    announce();
-  } while (target.long_update.load(std::memory_order_acquire) != 0);
+void take(const Exclusion& exclusion) noexcept {
+  await([&] { return exclusion.target->accumulate.exchange(1, std::memory_order_acquire) == 0; });
 }
 
+void give_back(const Exclusion& exclusion) noexcept {
+  exclusion.target->accumulate.store(0, std::memory_order_release);
+}
+
+// Bytes of vectors, one after the other, from which on a lock is better: a process barrier costs some microseconds.
+constexpr std::uint32_t kVectors = 16384;
+
+}  // namespace
+
+void ShortUpdate::lock() noexcept {
+  exclusion_.own->updating.store(0, std::memory_order_release);
+  take(exclusion_);
+  locked_ = true;
+}
+
+void ShortUpdate::unlock() noexcept { give_back(exclusion_); }
+
 LockedUpdate::LockedUpdate(const Exclusion& exclusion) noexcept : exclusion_(exclusion) {
-  if (exclusion.alone()) return;
-  await([&] { return exclusion_.target->accumulate.exchange(1, std::memory_order_acquire) == 0; });
+  if (!exclusion.alone()) take(exclusion);
 }
 
 LockedUpdate::~LockedUpdate() {
-  if (!exclusion_.alone()) exclusion_.target->accumulate.store(0, std::memory_order_release);
+  if (!exclusion_.alone()) give_back(exclusion_);
 }
 
-LongUpdate::LongUpdate(const Exclusion& exclusion) noexcept : lock_(exclusion), exclusion_(exclusion) {
+VectorUpdate::VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept : exclusion_(exclusion) {
   if (exclusion.alone()) {
     alone_ = true;
     return;
   }
   if (!exclusion.by_barrier) return;
-  exclusion.target->long_update.store(1, std::memory_order_seq_cst);
-  if (!process_barrier::barrier()) {
-    exclusion.target->long_update.store(0, std::memory_order_release);
-    return;
+  Control& target = *exclusion.target;
+  if (target.by_lock.load(std::memory_order_acquire) == 0) {
+    if (bytes == 0) return;
+    const auto added = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, kVectors));
+    if (target.vector_bytes.fetch_add(added, std::memory_order_relaxed) + added < kVectors) return;
   }
-  const std::uint32_t number = exclusion.number();
-  for (const Control& each : exclusion.all) {
-    await([&] { return each.updating.load(std::memory_order_acquire) != number; });
-  }
-  alone_ = true;
+  take(exclusion);
+  alone_ = set_by_lock();
+  if (!alone_) give_back(exclusion);
 }
 
-LongUpdate::~LongUpdate() {
-  if (alone_ && !exclusion_.alone()) exclusion_.target->long_update.store(0, std::memory_order_release);
+VectorUpdate::~VectorUpdate() {
+  if (alone_ && !exclusion_.alone()) give_back(exclusion_);
+}
+
+// With the lock, which is held until all short updates there are over: whoever sees it set later and gets the lock need
+// not look for them.
+bool VectorUpdate::set_by_lock() noexcept {
+  Control& target = *exclusion_.target;
+  if (target.by_lock.load(std::memory_order_relaxed) != 0) return true;
+  target.by_lock.store(1, std::memory_order_seq_cst);
+  if (!process_barrier::barrier()) {
+    target.by_lock.store(0, std::memory_order_release);
+    return false;
+  }
+  const std::uint32_t number = exclusion_.number();
+  for (const Control& each : exclusion_.all) {
+    await([&] { return each.updating.load(std::memory_order_acquire) != number; });
+  }
+  return true;
 }
 
 }  // namespace hr::rma

@@ -3,13 +3,12 @@
 // Where this process alone updates it (memory that nobody else has mapped), nothing is to be done: the library lock is
 // held. Where others of the host have mapped it, too:
 //   short updates   the processor's atomic instructions, element by element. For their length the process says in its
-//   own
-//                   `updating` whose memory it is at
-//   long updates    plain loops over a vector, with all others kept out: the target's `long_update` is set, a process
-//                   barrier makes everybody see it (base/process_barrier.hpp), and who still is at a short one is
-//                   awaited. A short one costs a store, a load and a store for that, and no fence
-//   locked updates  what the processor has no atomic instructions for: under the target's `accumulate`, which long ones
-//                   hold, too
+//                   own `updating` whose memory it is at
+//   by lock         what the processor has no atomic instructions for, under the target's `accumulate`. And everything,
+//                   from where vectors have been updated there for some bytes: then a lock and a plain loop are
+//                   cheaper. Who sees that first sets the target's `by_lock`, for good; a process barrier makes
+//                   everybody see it (base/process_barrier.hpp), and who still is at a short one is awaited. A short
+//                   one costs a store, a load and a store for that, and no fence
 // All are short enough to be waited for without progress. Who holds one of the words may have lost its core.
 // Threads: one of a process at a time (library lock).
 #pragma once
@@ -26,7 +25,7 @@ struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
   std::span<Control> all{};  // of those who may update it by themselves; empty: this process alone
-  bool by_barrier = false;   // process barriers work: there are long updates
+  bool by_barrier = false;   // process barriers work: `by_lock` may come to be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
   // What `updating` says of the target.
@@ -38,11 +37,15 @@ class ShortUpdate {
   explicit ShortUpdate(const Exclusion& exclusion) noexcept : exclusion_(exclusion) {
     if (!exclusion.by_barrier) return;
     announce();
-    if (exclusion.target->long_update.load(std::memory_order_acquire) != 0) [[unlikely]]
-      let_long_pass();
+    if (exclusion.target->by_lock.load(std::memory_order_acquire) != 0) [[unlikely]]
+      lock();
   }
   ~ShortUpdate() {
-    if (exclusion_.by_barrier) exclusion_.own->updating.store(0, std::memory_order_release);
+    if (!exclusion_.by_barrier) return;
+    if (locked_) [[unlikely]]
+      unlock();
+    else
+      exclusion_.own->updating.store(0, std::memory_order_release);
   }
   ShortUpdate(const ShortUpdate&) = delete;
   ShortUpdate& operator=(const ShortUpdate&) = delete;
@@ -52,9 +55,11 @@ class ShortUpdate {
     exclusion_.own->updating.store(exclusion_.number(), std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the other side's barrier is the rest of it
   }
-  void let_long_pass() noexcept;
+  void lock() noexcept;
+  void unlock() noexcept;
 
   const Exclusion& exclusion_;
+  bool locked_ = false;
 };
 
 class LockedUpdate {
@@ -68,17 +73,19 @@ class LockedUpdate {
   const Exclusion& exclusion_;
 };
 
-class LongUpdate {
+// Of a vector of so many bytes; 0: of one element.
+class VectorUpdate {
  public:
-  explicit LongUpdate(const Exclusion& exclusion) noexcept;
-  ~LongUpdate();
-  LongUpdate(const LongUpdate&) = delete;
-  LongUpdate& operator=(const LongUpdate&) = delete;
-  // False: others are not kept out, update as a short one.
+  VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept;
+  ~VectorUpdate();
+  VectorUpdate(const VectorUpdate&) = delete;
+  VectorUpdate& operator=(const VectorUpdate&) = delete;
+  // All others are kept out. False: they are not, update it by short ones.
   [[nodiscard]] bool alone() const noexcept { return alone_; }
 
  private:
-  LockedUpdate lock_;
+  bool set_by_lock() noexcept;
+
   const Exclusion& exclusion_;
   bool alone_ = false;
 };

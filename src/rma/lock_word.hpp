@@ -55,7 +55,8 @@ class LockWord {
 struct alignas(2 * kCacheLine) Control {
   LockWord lock;
   alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
-  std::atomic<std::uint32_t> long_update{0};
+  std::atomic<std::uint32_t> by_lock{0};
+  std::atomic<std::uint32_t> vector_bytes{0};
   // Of this process as an origin, written by it alone.
   alignas(kCacheLine) std::atomic<std::uint32_t> updating{0};
 };

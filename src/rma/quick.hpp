@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/counters.hpp"
 #include "base/short_copy.hpp"
 #include "layout/op.hpp"
 #include "layout/view.hpp"
@@ -56,6 +57,7 @@ inline bool put(const void* origin, Count count, const layout::Datatype& type, c
   std::byte* const to = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
   if (to == nullptr) return false;
   move(to, data, bytes);
+  counters::count_access(counters::Access::kPut, bytes);
   window.stored_ = true;
   return true;
 }
@@ -68,6 +70,7 @@ inline bool get(void* origin, Count count, const layout::Datatype& type, const T
   const std::byte* const from = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
   if (from == nullptr) return false;
   move(const_cast<std::byte*>(data), from, bytes);
+  counters::count_access(counters::Access::kGet, bytes);
   return true;
 }
 
@@ -155,8 +158,12 @@ inline bool fetch(const void* origin, void* result, const layout::Datatype& type
                   const layout::Op& op, Window& window) noexcept {
   const bool reads = op.kind() == layout::OpKind::kNoOp;
   if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return false;
-  std::byte* const at = run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
-  return at != nullptr && update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank)));
+  const auto bytes = static_cast<std::size_t>(type.size());
+  std::byte* const at = run_of(window, rank, displacement, 1, type, bytes);
+  if (at == nullptr || !update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank))))
+    return false;
+  counters::count_access(counters::Access::kFetch, bytes);
+  return true;
 }
 
 inline bool swap(const void* origin, const void* compare, void* result, const layout::Datatype& type, int rank,
@@ -164,11 +171,14 @@ inline bool swap(const void* origin, const void* compare, void* result, const la
   if (!is_integer(type.basic()) || !layout::surely_host(origin) || !layout::surely_host(compare) ||
       !layout::surely_host(result))
     return false;
-  std::byte* const at = run_of(window, rank, displacement, 1, type, static_cast<std::size_t>(type.size()));
+  const auto bytes = static_cast<std::size_t>(type.size());
+  std::byte* const at = run_of(window, rank, displacement, 1, type, bytes);
   if (at == nullptr) return false;
   const Exclusion exclusion = window.exclusion(window.member(rank));
-  return type.size() == 8 ? swap<std::uint64_t>(at, origin, compare, result, exclusion)
-                          : swap<std::uint32_t>(at, origin, compare, result, exclusion);
+  const bool swapped = bytes == 8 ? swap<std::uint64_t>(at, origin, compare, result, exclusion)
+                                  : swap<std::uint32_t>(at, origin, compare, result, exclusion);
+  if (swapped) counters::count_access(counters::Access::kFetch, bytes);
+  return swapped;
 }
 
 }  // namespace hr::rma::quick

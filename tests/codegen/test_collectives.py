@@ -33,7 +33,7 @@ class Collectives(unittest.TestCase):
 
     def test_the_forms_check_the_same_arguments(self):
         from gen import entries
-        checks = [re.findall(r"return (report_\w+)\(kCall, \w+, \"(\w+)\"", entries.entries_of(function, None))
+        checks = [re.findall(r"return (report_\w+)\(kCall, \w+, \"(\w+)\"", entries.entries_of(function, None, 1))
                   for function in self.added]
         own = [("report_handle", "info"), ("report_null", "request")]
         self.assertIn(("report_rank", "root"), checks[0])

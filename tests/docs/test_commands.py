@@ -110,7 +110,7 @@ class Commands(unittest.TestCase):
             return
         words, environment = shlex.split(line), dict(os.environ)
         known = {"make": self.make, "cmake": self.cmake, "ninja": self.ninja, "ctest": self.ctest, "python3": self.python3,
-                 ".ci/run": self.script, "tests/gpu/run.sh": self.script}
+                 ".ci/run": self.script, "scripts/sanitize.sh": self.script, "tests/gpu/run.sh": self.script}
         if words[0] in known:
             known[words[0]](words)
         elif words[0].startswith("bench/"):

@@ -96,7 +96,10 @@ def vanish(launcher):
     child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
     for _ in range(RANKS):
         line = child.stdout.readline()
-        need(line.startswith("rank "), f"no rank, but {line!r}")
+        if not line.startswith("rank "):
+            os.killpg(child.pid, signal.SIGTERM)
+            out, errors = child.communicate(timeout=30)
+            raise Wrong(f"no rank, but {line!r}\n--- status {child.returncode}\n{out}\n--- errors\n{errors}")
     os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)
     child.communicate(timeout=30)
 

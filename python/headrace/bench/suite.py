@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SOURCES = ("latency", "bandwidth", "bibw", "message_rate", "collective", "overlap", "matching", "datatypes", "threads",
-           "startup", "one_sided", "files")
+           "startup", "spawn", "one_sided", "files")
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan",
                "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
@@ -42,6 +42,7 @@ BENCHMARKS = {b.name: b for b in (
     Benchmark("threads", "threads", "8,4K"),
     Benchmark("one_sided", "one_sided", "8,512,4K,64K,1M"),
     Benchmark("startup", "startup", pairs=False, times_job=True),
+    Benchmark("spawn", "spawn", pairs=False),
     Benchmark("files", "files", "1M,64M", pairs=False),
 )}
 

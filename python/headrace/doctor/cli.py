@@ -9,12 +9,15 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from headrace import installation
-from headrace.doctor import show
+from headrace import counters, installation
+from headrace.bench.child import Failed
+from headrace.doctor import job, run, show
 from headrace.doctor.check import run_all
 from headrace.doctor.checks import CHECKS
 from headrace.doctor.facts import Facts
 from headrace.doctor.finding import exit_code
+from headrace.doctor.job import facts as job_facts
+from headrace.doctor.run import links
 
 _EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
 
@@ -24,11 +27,23 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                                      "job and what will bite: each finding with its evidence, its cost and its remedy.")
     parser.add_argument("--all", action="store_true", help="also what is in order")
     parser.add_argument("--json", action="store_true", help="for programs: all findings, with ids that stay")
+    parser.add_argument("--job", metavar="JOB|FILE", nargs="?", const="", help="what is wrong with a job, by its counters: one that "
+                        "runs here (without a name: all), or a file of mpiexec --save-counters")
+    parser.add_argument("--run", action="store_true", help="measure the links: between hosts (of --hosts, or of the allocation), else "
+                        "between this host's GPUs and cores; takes seconds to minutes")
+    parser.add_argument("--hosts", metavar="LIST", default="", help="with --run: at least two, separated by commas, reached by ssh")
     parser.add_argument("--list", action="store_true", help="names the checks and does none")
-    parser.add_argument("--only", metavar="CHECK", action="append", choices=[check.name for check in CHECKS],
+    parser.add_argument("--only", metavar="CHECK", action="append", choices=[check.name for check in (*CHECKS, *job.CHECKS, *run.CHECKS)],
                         help="this check alone; may be given several times")
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix of Headrace (this installation)")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if args.run and args.job is not None:
+        parser.error("--run and --job are two things: ask for one at a time")
+    if args.hosts and not args.run:
+        parser.error("--hosts says where --run measures")
+    if args.run and args.hosts.count(",") < bool(args.hosts):
+        parser.error("--hosts wants at least two, separated by commas")
+    return args
 
 
 def _version() -> str:
@@ -38,15 +53,29 @@ def _version() -> str:
         return "not installed"
 
 
-def main(argv: list[str], facts: Facts | None = None) -> int:
+def _facts(args: argparse.Namespace) -> Facts | job_facts.JobFacts | links.RunFacts:
+    if args.job is not None:
+        return job_facts.of(args.job)
+    facts = Facts(prefix=(args.build or installation.prefix()).resolve())
+    if not args.run:
+        return facts
+    gpus = facts.try_gpus()
+    return links.measure(facts.prefix, args.hosts, facts.environment, len(gpus.get("driver", {}).get("devices", ())), len(facts.affinity))
+
+
+def main(argv: list[str], facts: Facts | job_facts.JobFacts | links.RunFacts | None = None) -> int:
     args = _arguments(argv)
+    checks = job.CHECKS if args.job is not None else run.CHECKS if args.run else CHECKS
     if args.list:
-        for check in CHECKS:
+        for check in checks:
             print(f"{check.name:<12} {check.sentence}")
         return 0
-    facts = facts or Facts(prefix=(args.build or installation.prefix()).resolve())
     try:
-        results = run_all([check for check in CHECKS if not args.only or check.name in args.only], facts)
+        facts = facts or _facts(args)
+        results = run_all([check for check in checks if not args.only or check.name in args.only], facts)
+    except (counters.Problem, Failed, OSError) as problem:
+        print(f"headrace doctor: {problem}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     if hasattr(sys.stdout, "reconfigure"):

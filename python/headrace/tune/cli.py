@@ -16,12 +16,13 @@ from headrace.bench import libraries
 from headrace.bench.child import Failed
 from headrace.bench.figure import size_text
 from headrace.bench.programs import Programs, locate
+from headrace.tune import messages
 from headrace.tune.choose import DEFAULT, Choice, Group, choose, rows, winners
 from headrace.tune.measure import OPERATIONS, Outcome, Plan, candidates, measure, selection
 
 DESCRIPTION = """Measures each algorithm of each collective on this machine, and writes the tuning file, which programs
 use from then on. The built-in choice stays where no algorithm is faster by 5 % and by more than the rounds differ;
-what would change is measured again in as many rounds.
+what would change is measured again in as many rounds. With --messages: the limits of messages instead.
 Leave the machine alone meanwhile; it takes some minutes."""
 SIZES = (8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
 FORMAT = 1
@@ -57,6 +58,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="numbers of ranks (2, one for each core, four for each core)")
     parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer (1M)")
     parser.add_argument("--device", action="store_true", help="GPU buffers, too")
+    parser.add_argument("--messages", action="store_true", help="the limits of messages (eager, single copy, chunks) of two ranks")
+    parser.add_argument("--hosts", metavar="A,B", default="", help="with --messages: those between these two hosts, reached by ssh")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each algorithm once in each (5)")
     parser.add_argument("--quick", action="store_true", help="two sizes, two ranks, few repetitions: to see it work")
     parser.add_argument("--output", type=Path, metavar="FILE", help="(where programs look for it)")
@@ -65,6 +68,10 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if args.rounds < 1:
         parser.error("--rounds is at least 1")
+    if args.hosts and not args.messages:
+        parser.error("--hosts goes with --messages")
+    if args.hosts and len(args.hosts.split(",")) != 2:
+        parser.error("--hosts names two, separated by a comma")
     return args
 
 
@@ -100,10 +107,15 @@ def report(chosen: dict[Group, list[Choice]]) -> str:
 
 
 def write(path: Path, content: dict) -> None:
-    """All of it, or nothing. A row a line, so that messages and people find it."""
+    """A row a line, so that messages and people find it."""
     head = {key: value for key, value in content.items() if key != "rows"}
     table = ",\n".join("  " + json.dumps(row) for row in content["rows"])
     text = json.dumps(head, indent=1)[:-2] + ',\n "rows": [' + (f"\n{table}\n " if table else "") + "]\n}\n"
+    _put(path, text)
+
+
+def _put(path: Path, text: str) -> None:
+    """All of it, or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
     try:
@@ -150,6 +162,30 @@ def tune(args: argparse.Namespace, words: list[str]) -> int:
     return 0
 
 
+def tune_messages(args: argparse.Namespace, words: list[str]) -> int:
+    programs = locate(args.build or Path(sys.prefix))
+    known = selection(programs)
+    state = known["messages"]
+    path = args.output or (Path(state["path"]) if state["path"] else None)
+    if path is None and not args.dry_run:
+        raise Failed("HEADRACE_TUNING_FILE says that there is to be none; name a file with --output")
+    hosts = tuple(filter(None, args.hosts.split(",")))
+    arguments = ("--iters", "5", "--warmup", "1", "--reps", "2") if args.quick else ("--reps", "5", "--seconds", "1")
+    found, failures = messages.measure(messages.trials(hosts, args.device), args.rounds, messages.timer(programs, hosts, arguments))
+    for failure in failures:
+        print(f"headrace tune: left out: {failure}", file=sys.stderr)
+    if not found:
+        raise Failed("nothing could be measured")
+    print(messages.report(found))
+    if args.dry_run:
+        return 0
+    before = path.read_text() if path.is_file() and not state["left_out"] else ""
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    _put(path, messages.text(found, before, state["machine"], known["version"], f"{' '.join(['headrace tune', *words])}, {date}"))
+    print(f"written to {path}")
+    return 0
+
+
 def _interrupted(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
@@ -158,7 +194,7 @@ def main(argv: list[str]) -> int:
     args = _arguments(argv)
     signal.signal(signal.SIGTERM, _interrupted)  # what was started is ended, what was begun is removed
     try:
-        return tune(args, argv)
+        return (tune_messages if args.messages else tune)(args, argv)
     except Failed as failed:
         print(f"headrace tune: {failed}", file=sys.stderr)
         return 2

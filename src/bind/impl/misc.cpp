@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/counters.hpp"
 #include "bind/impl.hpp"
 #include "bind/version.hpp"
 #include "comm/info.hpp"
@@ -87,7 +88,10 @@ MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
 }
 
 // For profiling libraries that intercept it (section 15.2.4).
-int pcontrol(int /*level*/) { return MPI_SUCCESS; }
+int pcontrol(int level) {
+  counters::count_mark(level);
+  return MPI_SUCCESS;
+}
 
 // What processes share here: the memory of their node (section 9.1.3). The same types as in MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {

@@ -14,6 +14,7 @@
 #include "bind/runtime.hpp"
 #include "bind/tool_results.hpp"
 #include "bind/tool_state.hpp"
+#include "bind/tool_variables.hpp"
 
 // What the standard's opaque handles point to.
 struct MPI_T_cvar_handle_t {
@@ -181,7 +182,7 @@ int t_category_get_info(int cat_index, char* name, int* name_len, char* desc, in
   give_text("All settings of the library, which docs/knobs.md describes, and numbers about what it does.", desc,
             desc_len);
   give(num_cvars, static_cast<int>(knob_records().size()));
-  give(num_pvars, static_cast<int>(std::size(kStatistics)));
+  give(num_pvars, static_cast<int>(performance_variables().size()));
   give(num_categories, 0);
   return MPI_SUCCESS;
 }
@@ -213,7 +214,7 @@ int t_category_get_pvars(int cat_index, int len, int* indices) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (cat_index != 0) return MPI_T_ERR_INVALID_INDEX;
   if (len < 0 || (indices == nullptr && len > 0)) return MPI_T_ERR_INVALID;
-  for (int i = 0; i < len && static_cast<std::size_t>(i) < std::size(kStatistics); ++i) indices[i] = i;
+  for (int i = 0; i < len && static_cast<std::size_t>(i) < performance_variables().size(); ++i) indices[i] = i;
   return MPI_SUCCESS;
 }
 

@@ -1,37 +1,37 @@
-// Performance variables of the tool information interface (MPI 5.0 section 15.3.7): the library's statistics
-// (base/statistics.hpp). Codes are returned, never raised.
+// Performance variables of the tool information interface (MPI 5.0 section 15.3.7; bind/tool_variables.hpp). Codes are
+// returned, never raised.
 //
-// Levels show what is in use now: continuous and read-only. Counters count for each handle by itself, while it is
-// started, from 0 or from what was written.
-// Owner: sessions own their handles; the tool owns its sessions. Threads: library lock.
+// Levels show what is in use now, high-water marks the most since the process began: continuous and read-only. Counters
+// count for each handle by itself, while it is started, from 0 or from what was written. Owner: sessions own their
+// handles; the tool owns its sessions. Threads: library lock.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "base/statistics.hpp"
 #include "bind/impl.hpp"
 #include "bind/tool_results.hpp"
 #include "bind/tool_state.hpp"
+#include "bind/tool_variables.hpp"
 
 // What the standard's opaque handles point to.
 struct MPI_T_pvar_handle_t {
   using Number = unsigned long long;
 
-  std::size_t variable;
+  const hr::bind::PerformanceVariable* variable;
   bool started = false;
   Number before = 0;  // counted when it was last stopped
   Number since = 0;   // the statistic when it was last started, reset or written
 
-  [[nodiscard]] bool counts() const noexcept { return hr::kStatistics[variable].kind == hr::StatisticRecord::kCounter; }
+  [[nodiscard]] bool counts() const noexcept { return variable->kind == hr::bind::PerformanceVariable::Kind::kCounter; }
   [[nodiscard]] Number value() const noexcept {
-    const Number now = hr::value_of(variable);
+    const Number now = variable->value(variable->argument);
     if (!counts()) return now;
     return started ? before + (now - since) : before;
   }
   void set(Number value) noexcept {
     before = value;
-    since = hr::value_of(variable);
+    since = variable->value(variable->argument);
   }
   void start(bool on) noexcept {
     set(value());
@@ -60,10 +60,17 @@ int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   return find(session->handles, handle) == session->handles.end() ? MPI_T_ERR_INVALID_HANDLE : MPI_SUCCESS;
 }
 
-bool known(int index) { return index >= 0 && static_cast<std::size_t>(index) < std::size(kStatistics); }
+bool known(int index) { return index >= 0 && static_cast<std::size_t>(index) < performance_variables().size(); }
 
-int class_of(const StatisticRecord& record) {
-  return record.kind == StatisticRecord::kCounter ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_LEVEL;
+int class_of(const PerformanceVariable& variable) {
+  switch (variable.kind) {
+    case PerformanceVariable::Kind::kCounter:
+      return MPI_T_PVAR_CLASS_COUNTER;
+    case PerformanceVariable::Kind::kHighWaterMark:
+      return MPI_T_PVAR_CLASS_HIGHWATERMARK;
+    default:
+      return MPI_T_PVAR_CLASS_LEVEL;
+  }
 }
 
 // For one handle, `refusal` where it is a level's; with MPI_T_PVAR_ALL_HANDLES for all of the session's counters.
@@ -87,7 +94,7 @@ int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, co
 
 int t_pvar_get_num(int* num_pvar) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  give(num_pvar, static_cast<int>(std::size(kStatistics)));
+  give(num_pvar, static_cast<int>(performance_variables().size()));
   return MPI_SUCCESS;
 }
 
@@ -96,12 +103,12 @@ int t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, i
                     int* atomic) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!known(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
-  const StatisticRecord& record = kStatistics[pvar_index];
-  const bool counter = record.kind == StatisticRecord::kCounter;
-  give_text(tool_name(record.name), name, name_len);
-  give_text(record.sentence, desc, desc_len);
+  const PerformanceVariable& variable = performance_variables()[static_cast<std::size_t>(pvar_index)];
+  const bool counter = variable.kind == PerformanceVariable::Kind::kCounter;
+  give_text(tool_name(variable.name), name, name_len);
+  give_text(variable.sentence, desc, desc_len);
   give(verbosity, static_cast<int>(MPI_T_VERBOSITY_USER_BASIC));
-  give(var_class, class_of(record));
+  give(var_class, class_of(variable));
   give(datatype, MPI_UNSIGNED_LONG_LONG);
   give(enumtype, MPI_T_ENUM_NULL);
   give(bind, static_cast<int>(MPI_T_BIND_NO_OBJECT));
@@ -114,8 +121,9 @@ int t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, i
 int t_pvar_get_index(const char* name, int var_class, int* pvar_index) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
-  for (std::size_t i = 0; i < std::size(kStatistics); ++i) {
-    if (class_of(kStatistics[i]) != var_class || tool_name(kStatistics[i].name) != name) continue;
+  const auto all = performance_variables();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (class_of(all[i]) != var_class || tool_name(all[i].name) != name) continue;
     *pvar_index = static_cast<int>(i);
     return MPI_SUCCESS;
   }
@@ -145,7 +153,8 @@ int t_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* /*o
   if (find(sessions, pe_session) == sessions.end()) return MPI_T_ERR_INVALID_SESSION;
   if (!known(pvar_index)) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr) return MPI_T_ERR_INVALID;
-  pe_session->handles.emplace_back(new MPI_T_pvar_handle_t{static_cast<std::size_t>(pvar_index)});
+  pe_session->handles.emplace_back(
+      new MPI_T_pvar_handle_t{&performance_variables()[static_cast<std::size_t>(pvar_index)]});
   *handle = pe_session->handles.back().get();
   give(count, 1);
   return MPI_SUCCESS;

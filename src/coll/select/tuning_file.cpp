@@ -11,6 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kFormat = 1;
+constexpr int kDeepest = 16;
 
 // A value as it is written, cut where it is long: what a message shows.
 std::string shown(const Json& value) {
@@ -167,14 +168,20 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
 
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
   Json json;
+  bool deep = false;  // what is read again by recursion must not use up the stack
+  const auto look = [&deep](int depth, Json::parse_event_t, Json&) {
+    deep = deep || depth > kDeepest;
+    return !deep;
+  };
   try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    json = Json::parse(text, look);
+  } catch (const Json::exception& error) {  // no JSON, or a number that no type holds
     // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": what is in brackets helps nobody.
     const std::string what = error.what();
     const auto bracket = what.find("] ");
     return fail(Errc::kArg, "%.300s", what.c_str() + (bracket == std::string::npos ? 0 : bracket + 2));
   }
+  if (deep) return fail(Errc::kArg, "it is nested deeper than a tuning file is");
   return parse_file(json, machine, rows);
 }
 

@@ -111,6 +111,30 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+// Single elements are updated while somebody begins with vectors at the same place: in each window once.
+void vectors_among_elements(const check::Environment& mpi, const std::string& kind) {
+  constexpr int kLength = 2048, kElements = 2000, kVectors = 60;
+  const std::vector<std::int64_t> ones(kLength, 1);
+  for (int round = 0; round < 12; ++round) {
+    WindowMemory memory(kind, kLength * 8, 8);
+    for (int i = 0; i < kLength; ++i) at<std::int64_t>(memory, i) = 0;
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK_OK(MPI_Win_lock_all(0, memory.window));
+    const MPI_Aint place = memory.displacement(0, 0);
+    const bool adds_vectors = mpi.rank == round % mpi.size;
+    const int length = adds_vectors ? kLength : 1;
+    for (int i = 0; i < (adds_vectors ? kVectors : kElements); ++i)
+      CHECK_OK(MPI_Accumulate(ones.data(), length, MPI_INT64_T, 0, place, length, MPI_INT64_T, MPI_SUM, memory.window));
+    CHECK_OK(MPI_Win_unlock_all(memory.window));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (mpi.rank != 0) continue;
+    CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, memory.window));
+    CHECK_EQ(at<std::int64_t>(memory, 0), kVectors + kElements * (mpi.size - 1));
+    for (int i = 1; i < kLength; ++i) CHECK_EQ(at<std::int64_t>(memory, i), kVectors);
+    CHECK_OK(MPI_Win_unlock(0, memory.window));
+  }
+}
+
 // Accumulates of one origin to one place are applied in their order, short and long ones.
 void order(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLong = 20000;
@@ -194,6 +218,7 @@ int main(int argc, char** argv) {
   sums<float>(mpi, kind, MPI_FLOAT, false);
   sums<double>(mpi, kind, MPI_DOUBLE, false);
   sums<long double>(mpi, kind, MPI_LONG_DOUBLE, false);
+  vectors_among_elements(mpi, kind);
   exclusion(mpi, kind);
   order(mpi, kind);
   pairs(mpi, kind);

@@ -102,6 +102,8 @@ TEST(TuningFileTest, WhatIsNoJsonIsNamedByItsLine) {
   EXPECT_REFUSED(file_with("[1, 2,]"), "line 3");
   EXPECT_REFUSED(std::string("\xff\xfe\0\0", 4), "line 1");
   EXPECT_REFUSED(std::string(100000, '['), "line 1");
+  EXPECT_REFUSED(file_with("[1e999]"), "1e999");
+  EXPECT_REFUSED(file_with(std::string(100000, '[') + std::string(100000, ']')), "nested");
 }
 
 TEST(TuningFileTest, WhatIsNoTuningFileIsRefused) {

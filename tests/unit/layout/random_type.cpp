@@ -19,6 +19,16 @@ std::uint64_t test_seed() {
 
 Ref<Datatype> predefined(std::uintptr_t abi_value) { return Ref<Datatype>::share(predefined_type(abi_value)); }
 
+Count RandomTypes::chosen(Count low, Count high) {
+  const auto choices = static_cast<std::uint64_t>(high - low) + 1;
+  std::uint64_t value = 0;
+  for (std::uint64_t reach = 1; reach < choices && !choices_.empty(); reach <<= 8) {
+    value = value << 8 | choices_.front();
+    choices_ = choices_.subspan(1);
+  }
+  return low + static_cast<Count>(value % choices);
+}
+
 Made RandomTypes::basic() {
   constexpr std::uintptr_t kChoices[] = {abi::kByte,       abi::kChar,           abi::kShort,     abi::kInt,
                                          abi::kDouble,     abi::kFloat,          abi::kDoubleInt, abi::kShortInt,
@@ -35,7 +45,7 @@ Made RandomTypes::make(int depth, std::size_t most) {
   Made made = basic();
   for (int level = 0; level < depth; ++level) {
     made = number(0, 5) == 0 ? array(made) : derive(made, most);
-    if (made.reference.entries.size() > most) return make(depth, most);
+    if (made.reference.entries.size() > most) return by_choices_ && choices_.empty() ? basic() : make(depth, most);
   }
   return made;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 
 #include "expect.hpp"
@@ -20,16 +21,23 @@ struct Made {
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
+  // All choices are made by these bytes (tests/fuzz); where they end, each is the least one.
+  explicit RandomTypes(std::span<const std::uint8_t> choices) : choices_(choices), by_choices_(true) {}
 
   // At most about `most` entries. Not committed.
   Made make(int depth, std::size_t most = 600);
-  Count number(Count low, Count high) { return std::uniform_int_distribution<Count>(low, high)(random_); }
+  Count number(Count low, Count high) {
+    return by_choices_ ? chosen(low, high) : std::uniform_int_distribution<Count>(low, high)(random_);
+  }
 
  private:
   Made basic();
   Made array(const Made& old);
   Made derive(const Made& old, std::size_t most);
+  Count chosen(Count low, Count high);
   std::mt19937_64 random_;
+  std::span<const std::uint8_t> choices_;
+  bool by_choices_ = false;
 };
 
 // HR_TEST_SEED, or a fixed one; printed, so that a failure can be repeated.

@@ -1,0 +1,27 @@
+// What is shown stands in the address, so that a view can be kept and sent: view, job, range of time, ranks, filter, metric.
+
+export type Field = "view" | "job" | "other" | "from" | "to" | "ranks" | "filter" | "metric";
+
+export type Address = Partial<Record<Field, string>>;
+
+const fields: Field[] = ["view", "job", "other", "from", "to", "ranks", "filter", "metric"];
+
+export function read(): Address {
+  const asked = new URLSearchParams(location.search);
+  const found: Address = {};
+  for (const field of fields) {
+    const value = asked.get(field);
+    if (value) found[field] = value.slice(0, 4000);
+  }
+  return found;
+}
+
+export function write(address: Address, asNewPage: boolean): void {
+  const words = new URLSearchParams();
+  for (const field of fields) {
+    const value = address[field];
+    if (value) words.set(field, value);
+  }
+  const text = words.toString();
+  history[asNewPage ? "pushState" : "replaceState"](null, "", text ? `?${text}` : location.pathname);
+}

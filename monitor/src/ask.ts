@@ -1,0 +1,31 @@
+// Questions to the server, and its stream of events.
+import type { Address } from "./address";
+import type { News } from "./types";
+
+export class Problem extends Error {}
+
+export async function ask<T>(name: string, parameters: Record<string, string | undefined> = {}): Promise<T> {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) if (value) words.set(key, value);
+  let response: Response;
+  try {
+    response = await fetch(`api/${name}?${words}`);
+  } catch {
+    throw new Problem("headrace monitor does not answer; it may have been stopped");
+  }
+  if (response.status === 403) throw new Problem("the token has changed; open the address that headrace monitor printed");
+  const said = await response.json();
+  if (!response.ok) throw new Problem(said.problem ?? `the server answers ${response.status}`);
+  return said as T;
+}
+
+/** The range and ranks of the address, for a question about its job. */
+export function part(address: Address): Record<string, string | undefined> {
+  return { job: address.job, from: address.from, to: address.to, ranks: address.ranks };
+}
+
+export function listen(told: (news: News) => void, lost: () => void): void {
+  const stream = new EventSource("api/events");
+  stream.onmessage = (event) => told(JSON.parse(event.data) as News);
+  stream.onerror = lost; // the browser tries again by itself
+}

@@ -1,0 +1,33 @@
+// Keys: 1 to 9 and 0 choose a view, [ and ] the one beside, / the filter, t dark or light, Escape lets go, ? says this.
+import type { Address } from "./address";
+import { el } from "./dom";
+import type { View } from "./view";
+
+const help: [string, string][] = [["1 to 9, 0", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
+  ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["arrows", "move over cells of the matrix"], ["?", "this list"]];
+
+function showHelp(): void {
+  const known = document.querySelector<HTMLDialogElement>("dialog");
+  const box = known ?? el("dialog", { "aria-label": "keys" }, el("h3", {}, "Keys"), el("dl", {}, ...help.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])), el("form", { method: "dialog" }, el("button", {}, "close")));
+  if (!known) document.body.append(box);
+  box.showModal();
+}
+
+export function keys(views: View[], now: () => Address, go: (change: Address) => void, step: (by: number) => void, theme: () => void): void {
+  addEventListener("keydown", (event) => {
+    const where = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") where.blur();
+    if (where.matches("input:not([type=range]), select, dialog *")) return;
+    const input = (name: string): void => { event.preventDefault(); document.querySelector<HTMLInputElement>(`input[name=${name}]`)?.focus(); };
+    const place = views.findIndex((view) => view.name === now().view), digit = "1234567890".indexOf(event.key);
+    if (digit >= 0 && views[digit]) go({ view: views[digit].name });
+    else if (event.key === "[" || event.key === "]") go({ view: views[(place + (event.key === "]" ? 1 : views.length - 1)) % views.length]!.name });
+    else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
+    else if (event.key === "/") input("filter");
+    else if (event.key === "r") input("ranks");
+    else if (event.key === "t") theme();
+    else if (event.key === "w") go({ from: "", to: "" });
+    else if (event.key === "?") showHelp();
+  });
+}

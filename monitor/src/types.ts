@@ -1,0 +1,28 @@
+// What the server answers (python/headrace/monitor/answers.py).
+
+export interface Job {
+  id: number; key: string; program: string; size: number; began: number; seen: number; ended: number; known: number;
+  calls: number; wait_ns: number; mpi_ns: number; sent: number; sent_bytes: number; received_bytes: number; hosts: string;
+}
+
+export interface RankRow {
+  rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
+  calls: number; mpi_ns: number; wait_ns: number; sent: number; sent_bytes: number; received: number; received_bytes: number;
+  posted: number; unexpected: number; unexpected_bytes: number;
+}
+
+export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
+
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; }
+
+export interface Timeline {
+  time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
+  messages: number[]; bytes: number[]; posted: number[]; unexpected: number[]; unexpected_bytes: number[];
+}
+
+export type Machine = Record<string, Record<string, [number[], number[]]>>;
+
+export interface News {
+  round: number; details?: number; time?: number; live: boolean; remarks: string[]; collector_seconds?: number;
+  jobs?: Record<string, { running: number; functions: Record<string, number>; waits_for: Record<string, number> }>;
+}

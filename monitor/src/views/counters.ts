@@ -1,0 +1,51 @@
+// Views that are a list of counters by name.
+import { ask, part } from "../ask";
+import { el, sum } from "../dom";
+import { bytes, seconds, share, short } from "../format";
+import { table, type Column } from "../table";
+import type { Counter } from "../types";
+import { passes, type Scene, type View } from "../view";
+
+type Figure = "count" | "bytes" | "ns";
+interface List { kind: string; title: string; count: string; figures: Figure[]; bar: Figure; names?: string; bySize?: boolean; }
+
+const show: Record<Figure, (value: number) => string> = { count: (value) => short(value), bytes, ns: (value) => seconds(value / 1e9) };
+const first = (name: string): number => Number.parseInt(name, 10) || 0;
+
+function list(scene: Scene, what: List, said: Counter[]): void {
+  let rows = said.filter((row) => passes(scene.address, row.name));
+  if (what.bySize) rows = [...rows].sort((a, b) => first(a.name) - first(b.name));
+  else rows = [...rows].sort((a, b) => b[what.bar] - a[what.bar]);
+  const total = (figure: Figure): number => rows.reduce((all, row) => all + row[figure], 0);
+  const titles: Record<Figure, string> = { count: what.count, bytes: "bytes", ns: "time" };
+  scene.place.append(el("h3", {}, what.title));
+  if (!rows.length) {
+    scene.place.append(el("p", { class: "quiet", "data-empty": what.kind }, "None."));
+    return;
+  }
+  scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), `${show[figure](total(figure))}`))));
+  const whole = Math.max(1, total(what.bar));
+  const columns: Column<Counter>[] = [{ title: what.names ?? "name", value: (row) => row.name }];
+  for (const figure of what.figures) columns.push({ title: titles[figure], value: (row) => row[figure], text: (row) => show[figure](row[figure]),
+    bar: figure === what.bar ? (row) => row[figure] / whole : undefined });
+  columns.push({ title: "share", value: (row) => row[what.bar] / whole, text: (row) => share(row[what.bar] / whole) });
+  if (what.figures.includes("ns")) columns.push({ title: "mean", value: (row) => row.ns / Math.max(1, row.count), text: (row) => seconds(row.ns / 1e9 / Math.max(1, row.count)) });
+  scene.place.append(table(what.kind, columns, rows, scene.again));
+}
+
+function lists(name: string, title: string, whats: List[]): View {
+  return { name, title, needsJob: true,
+    load: (address) => Promise.all(whats.map((what) => ask<Counter[]>("counters", { ...part(address), kind: what.kind }))),
+    draw: (scene: Scene, said: Counter[][]) => whats.forEach((what, place) => list(scene, what, said[place]!)) };
+}
+
+export const calls = lists("calls", "Calls", [{ kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function" }]);
+export const ways = lists("ways", "Protocols", [
+  { kind: "protocol", title: "Messages received, by protocol", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "protocol" },
+  { kind: "memory", title: "Messages by kind of memory", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "memory" },
+  { kind: "library", title: "What the library counts of itself", count: "count", figures: ["count"], bar: "count" }]);
+export const collectives = lists("collectives", "Collectives", [
+  { kind: "collective", title: "Collectives by algorithm", count: "calls", figures: ["count", "bytes"], bar: "bytes", names: "algorithm" },
+  { kind: "access", title: "Windows and files", count: "operations", figures: ["count", "bytes"], bar: "bytes", names: "operation" },
+  { kind: "phase", title: "Marks of MPI_Pcontrol", count: "marks", figures: ["count"], bar: "count" }]);
+export const sizes = lists("sizes", "Sizes", [{ kind: "size", title: "Messages sent, by size in bytes", count: "messages", figures: ["count"], bar: "count", names: "size", bySize: true }]);

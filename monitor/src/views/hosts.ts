@@ -1,0 +1,39 @@
+import { ask } from "../ask";
+import { el, sum } from "../dom";
+import { bytes, share } from "../format";
+import { colour, plot, type Line } from "../plot";
+import type { Machine } from "../types";
+import { passes, type Scene, type View } from "../view";
+
+const groups: [string, string, RegExp, (value: number) => string][] = [
+  ["cores", "Cores, share that works", /^cpu\./, share],
+  ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
+  ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
+  ["network", "Network, bytes a second", /^net\./, bytes],
+];
+const palette = ["accent", "mark", "good", "bad", "faint"];
+const LINES_MOST = 16;
+
+function draw(scene: Scene, said: Machine): void {
+  const hosts = Object.keys(said).sort();
+  scene.place.append(el("p", { class: "sums" }, sum("hosts", hosts.length, String(hosts.length))));
+  for (const host of hosts) {
+    scene.place.append(el("h3", {}, host));
+    for (const [name, title, pattern, unit] of groups) {
+      const figures = Object.entries(said[host]!).filter(([key]) => pattern.test(key) && passes(scene.address, key, host)).sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true })).slice(0, LINES_MOST);
+      if (!figures.length) continue;
+      const times = [...new Set(figures.flatMap(([, [when]]) => when))].sort((a, b) => a - b);
+      const lines = figures.map(([key, [when, values]], place): Line => {
+        const at = new Map(when.map((time, index) => [time, values[index]!]));
+        return { title: key, values: times.map((time) => at.get(time) ?? null), colour: colour(palette[place % palette.length]!) };
+      });
+      const box = el("div", { class: "plot", "data-plot": name });
+      scene.place.append(el("h4", {}, title), box);
+      plot(box, times, lines, { unit, height: 180 });
+    }
+  }
+  if (!hosts.length) scene.place.append(el("p", { class: "quiet" }, "No figures of a host in this time."));
+}
+
+export const hosts: View = { name: "hosts", title: "Hosts", needsJob: false,
+  load: (address) => ask<Machine>("machine", { from: address.from, to: address.to }), draw };

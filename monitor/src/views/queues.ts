@@ -1,0 +1,43 @@
+import { ask, part } from "../ask";
+import { el, sum } from "../dom";
+import { bytes, short } from "../format";
+import { colour, plot } from "../plot";
+import { table } from "../table";
+import type { Counter, Timeline } from "../types";
+import type { Scene, View } from "../view";
+
+interface Depth { rank: number; posted: number; mostPosted: number; unexpected: number; mostUnexpected: number; }
+
+function byRank(rows: Counter[]): Depth[] {
+  const found = new Map<number, Depth>();
+  for (const row of rows) {
+    const rank = row.rank ?? 0, depth = found.get(rank) ?? { rank, posted: 0, mostPosted: 0, unexpected: 0, mostUnexpected: 0 };
+    if (row.name === "posted") { depth.posted = row.count; depth.mostPosted = row.bytes; }
+    if (row.name === "unexpected") { depth.unexpected = row.count; depth.mostUnexpected = row.bytes; }
+    found.set(rank, depth);
+  }
+  return [...found.values()].sort((a, b) => b.mostUnexpected - a.mostUnexpected || a.rank - b.rank);
+}
+
+function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
+  const rows = byRank(counters), high = Math.max(0, ...rows.map((row) => row.mostUnexpected));
+  scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, short(rows.length)), sum("highest unexpected", high, short(high)),
+    sum("highest posted", Math.max(0, ...rows.map((row) => row.mostPosted)), short(Math.max(0, ...rows.map((row) => row.mostPosted))))));
+  const place = el("div", { class: "plot", "data-plot": "queues" });
+  scene.place.append(el("h3", {}, "Depth of the queues, all ranks"), place);
+  plot(place, said.time, [
+    { title: "posted receives", values: said.posted, colour: colour("accent") },
+    { title: "unexpected messages", values: said.unexpected, colour: colour("bad"), fill: true },
+    { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right" },
+  ], { unit: (value) => short(value), right: bytes }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) }));
+  scene.place.append(table<Depth>("queues", [
+    { title: "rank", value: (row) => row.rank },
+    { title: "unexpected now", value: (row) => row.unexpected },
+    { title: "unexpected at most", value: (row) => row.mostUnexpected, bar: (row) => row.mostUnexpected / Math.max(1, high) },
+    { title: "posted now", value: (row) => row.posted },
+    { title: "posted at most", value: (row) => row.mostPosted },
+  ], rows, scene.again));
+}
+
+export const queues: View = { name: "queues", title: "Queues", needsJob: true,
+  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Counter[]>("counters", { ...part(address), kind: "queue" })]), draw };

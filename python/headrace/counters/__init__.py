@@ -1,0 +1,18 @@
+"""Reads the pages of counters that processes of Headrace keep (docs/counters.md).
+
+    from headrace import counters
+    found = counters.look()                 # every job of this user on this host
+    for page in found.pages:
+        now = page.read()
+        print(page.job, page.rank, now.state, now.table("function.calls"))
+
+A page describes itself: what is read stands in no table here. No dependencies.
+"""
+
+from __future__ import annotations
+
+from .files import directories, look, Found
+from .page import Page, Problem, Snapshot
+from .saved import load, save
+
+__all__ = ["Found", "Page", "Problem", "Snapshot", "directories", "load", "look", "save"]

@@ -1,0 +1,92 @@
+"""Facts of jobs: their ranks with what the pages of counters hold, of running jobs or of a file (docs/counters.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace import counters
+
+
+@dataclass(frozen=True)
+class Rank:
+    rank: int
+    about: dict  # who it is: host, pid, program, cores, gpu, ...
+    now: counters.Snapshot
+    alive: bool  # of a file: True
+
+    @property
+    def seconds(self) -> float:
+        """Since MPI_Init."""
+        return max((self.now.ended or self.now.taken) - self.now.begun, 0.001)
+
+    def count(self, name: str) -> int:
+        """0 where the page's library does not count it."""
+        try:
+            return self.now.value(name)
+        except KeyError:
+            return 0
+
+    def table(self, name: str) -> dict:
+        try:
+            return self.now.table(name)
+        except KeyError:
+            return {}
+
+    @property
+    def waited(self) -> float:
+        """The part of its time that it has waited in MPI."""
+        return min(self.count("wait.time") / 1e9 / self.seconds, 1.0)
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    size: int
+    ranks: Sequence[Rank]
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    jobs: Sequence[Job]
+    problems: Sequence[str] = ()  # pages that cannot be read
+
+
+def _jobs(pages: Iterable[counters.Page], running: bool) -> list[Job]:
+    grouped: dict[str, list[Rank]] = {}
+    sizes: dict[str, int] = {}
+    for page in pages:
+        now = page.read()
+        alive = not running or now.state == "finalized" or page.alive()
+        grouped.setdefault(page.job, []).append(Rank(page.rank, page.about, now, alive))
+        sizes[page.job] = page.size
+    return [Job(name, sizes[name], ranks) for name, ranks in grouped.items()]
+
+
+def of(what: str) -> JobFacts:
+    """`what`: a file, the name of a job, or "" for all jobs of this user on this host. Raises counters.Problem or OSError."""
+    if what and Path(what).is_file():
+        return JobFacts(_jobs(counters.load(what), running=False))
+    found = counters.look(what or None)
+    if what and not found.pages:
+        raise counters.Problem(f"{what}: there is no such file, and no such job of this user runs on this host")
+    return JobFacts(_jobs(found.pages, running=True), found.problems)
+
+
+def numbers(ranks: Iterable[int]) -> str:
+    """`0-3, 7`"""
+    runs: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    shown = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
+    return ", ".join(shown[:8] + (["..."] if len(shown) > 8 else []))
+
+
+def ranks_of(numbers_of: Iterable[int]) -> str:
+    """`rank 3`, `ranks 0-3, 7`"""
+    distinct = set(numbers_of)
+    return ("rank " if len(distinct) == 1 else "ranks ") + numbers(distinct)

@@ -1,0 +1,66 @@
+"""Cores and GPUs that several ranks share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from headrace.doctor.finding import Finding, note, ok, warning
+from headrace.doctor.job.facts import Job, JobFacts, Rank, ranks_of
+
+
+def cores(rank: Rank) -> frozenset[int]:
+    """From `0-3,8`, or a list of numbers."""
+    text = rank.about.get("cores") or ""
+    if not isinstance(text, str):
+        return frozenset(text)
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def _cores(number: int) -> str:
+    return "one core" if number == 1 else f"{number} cores"
+
+
+def _by_host(job: Job) -> dict[str, list[Rank]]:
+    hosts: dict[str, list[Rank]] = defaultdict(list)
+    for rank in job.ranks:
+        hosts[rank.about.get("host", "?")].append(rank)
+    return hosts
+
+
+def _of_cores(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
+    together: dict[frozenset[int], list[int]] = defaultdict(list)
+    for rank in ranks:
+        if cores(rank):
+            together[cores(rank)].append(rank.rank)
+    crowded = [(shared, members) for shared, members in together.items() if len(members) > len(shared)]
+    for shared, members in crowded:
+        yield warning("placement.cores", f"job {job.name}: {ranks_of(members)} on {host} share {_cores(len(shared))}",
+                      "they take turns; each wait for one another may cost a time slice",
+                      "start at most one rank a core, or bind them apart: mpiexec --bind-to core --report-bindings")
+    if together and not crowded:
+        yield ok("placement.cores", f"job {job.name}: no ranks on {host} outnumber their cores")
+
+
+def _of_gpus(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
+    together: dict[str, list[int]] = defaultdict(list)
+    for rank in ranks:
+        if rank.about.get("gpu") not in (None, "", -1):
+            together[str(rank.about["gpu"])].append(rank.rank)
+    shared = {gpu: members for gpu, members in together.items() if len(members) > 1}
+    if shared:
+        gpu, members = next(iter(shared.items()))
+        yield note("placement.gpu", f"job {job.name}: {ranks_of(members)} on {host} share GPU {gpu}",
+                   "without MPS their kernels take turns, and short device messages wait for a turn",
+                   "one rank a GPU; or start MPS (nvidia-cuda-mps-control -d)")
+
+
+def look(facts: JobFacts) -> Iterator[Finding]:
+    for job in facts.jobs:
+        for host, ranks in _by_host(job).items():
+            yield from _of_cores(job, host, ranks)
+            yield from _of_gpus(job, host, ranks)

@@ -1,0 +1,11 @@
+"""`headrace doctor --run`: every link is measured, and those that are slower than the others are named. A check a file; to
+add one: its file, and its line here."""
+
+from headrace.doctor.check import Check
+from headrace.doctor.run import crowd, odd
+
+CHECKS = (
+    Check("latency", "Links", "links with more delay than the others", odd.latency),
+    Check("bandwidth", "Links", "links that carry less than the others", odd.bandwidth),
+    Check("together", "Links", "what is left of each link when all are busy", crowd.look),
+)

@@ -1,0 +1,25 @@
+"""What is left of a link when all ranks talk in pairs: less than alone where they share a switch, a card or memory."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from headrace.doctor.finding import Finding, note, ok
+from headrace.doctor.run.links import RunFacts
+
+_LEFT = 0.6
+
+
+def look(facts: RunFacts) -> Iterator[Finding]:
+    for links in facts.measured:
+        both = [links.stream[pair] / time for pair, time in links.together.items() if pair in links.stream]
+        if len(links.ends) < 4 or not both:  # nobody else is there to share with
+            continue
+        left = statistics.median(both)
+        evidence = f"with all {links.what} busy in pairs each link carries {left:.0%} of what it carries alone"
+        if left < _LEFT:
+            yield note("together.shared", evidence, "neighbours that talk at once slow one another down",
+                       "a shared uplink, card or memory: put ranks that talk most on one host (mpiexec --map-by)")
+        else:
+            yield ok("together.apart", evidence)

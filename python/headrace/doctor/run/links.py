@@ -1,0 +1,89 @@
+"""The links of hosts, GPUs or cores, measured in pairs by the benchmark `links` (docs/doctor.md)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.bench.child import Failed, run_json
+from headrace.bench.programs import Programs, locate
+
+SECONDS = 300.0
+_SHORT = 8
+_MOST_CORES = 8
+
+Times = Mapping[tuple[int, int], float]  # microseconds by ranks; latency: the lower rank first; else from, to
+
+
+@dataclass(frozen=True)
+class Links:
+    """One kind of links. `ends` names the ranks."""
+
+    what: str  # "hosts", "GPUs", "cores"
+    ends: Sequence[str]
+    bytes: int  # of a long message
+    latency: Times
+    stream: Times
+    together: Times  # the same with all ranks busy
+
+    def between(self, pair: tuple[int, int], arrow: str) -> str:
+        return f"{self.ends[pair[0]]} {arrow} {self.ends[pair[1]]}"
+
+    def rate(self, time: float) -> str:
+        """Of a long message that takes so many microseconds."""
+        megabytes = self.bytes / time
+        return f"{megabytes / 1000:.1f} GB/s" if megabytes >= 1000 else f"{megabytes:.0f} MB/s"
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    measured: Sequence[Links]
+
+
+def slower(times: Times) -> list[tuple[float, tuple[int, int]]]:
+    """How many times as long as the median of all each takes; the worst first."""
+    usual = statistics.median_low(times.values())
+    return sorted(((time / usual, pair) for pair, time in times.items()), reverse=True)
+
+
+def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
+    """From the JSON of the benchmark. The best of each link's times: others only had company."""
+    found: dict[tuple[str, bool], dict] = {}
+    length = _SHORT
+    for row in report["rows"]:
+        pair, when = row["label"].split()
+        sign = ">" if ">" in pair else "-"
+        first, second = pair.split(sign)
+        found.setdefault((when, sign == ">"), {})[int(first), int(second)] = float(row["best"])
+        length = max(length, int(row["bytes"]))
+    return Links(what, ends, length, found.get(("alone", False), {}), found.get(("alone", True), {}), found.get(("together", True), {}))
+
+
+def _host_names(report: Mapping, ranks: int) -> list[str]:
+    return [str(report.get(f"host {rank}", rank)) for rank in range(ranks)]
+
+
+def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -> Links:
+    command = [str(programs.mpiexec), *words, str(programs.find("links")), "--mem", memory]
+    report = run_json(command, SECONDS, programs.environment())
+    ranks = int(report["ranks"])
+    names = _host_names(report, ranks) if what == "hosts" else [f"{what[:-1]} {rank}" for rank in range(ranks)]
+    return read(report, what, names)
+
+
+def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int) -> RunFacts:
+    """Hosts that are named, or those of the allocation; else what this host has. Raises Failed."""
+    programs = locate(prefix)
+    if hosts or any(name in environment for name in ("SLURM_JOB_ID", "PBS_NODEFILE")):
+        where = ("--hosts", hosts) if hosts else ()
+        return RunFacts([_measure(programs, "hosts", *where, "--ppn", "1")])
+    measured = []
+    if gpus > 1:
+        measured.append(_measure(programs, "GPUs", "-n", str(gpus), memory="cuda"))
+    if cores > 1:
+        measured.append(_measure(programs, "cores", "-n", str(min(cores, _MOST_CORES)), "--bind-to", "core"))
+    if not measured:
+        raise Failed("there is one core and at most one GPU here, and no link to measure: name hosts with --hosts")
+    return RunFacts(measured)

@@ -1,0 +1,113 @@
+"""What the web page asks for, as JSON. No web framework here: a question is a path and its parameters."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.monitor import query
+from headrace.monitor.collector import Collector
+from headrace.monitor.history import connect
+from headrace.monitor.query import Range, Wrong
+
+LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
+_MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
+           "internal": ("internal_to", 1)}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where answers come from: a history file, and the collector that fills it (none for a saved run)."""
+
+    path: Path
+    collector: Collector | None = None
+
+
+def _time(text: str, name: str) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Wrong(f"{name} is seconds since 1970; {text[:40]!r} is not")
+    return value
+
+
+def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
+    return Range(query.job_id(db, asked.get("job", "")), _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"),
+                 query.ranks_of(asked.get("ranks", "")[:4000]))
+
+
+def _jobs(db: sqlite3.Connection, _: Mapping[str, str]) -> object:
+    return query.jobs(db)
+
+
+def _ranks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.ranks(db, _range(db, asked))
+
+
+def _matrix(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    metric = asked.get("metric") or "bytes"
+    if metric not in _MATRIX:
+        raise Wrong(f"the matrix shows one of {', '.join(_MATRIX)}; {metric[:40]!r} is none")
+    kind, column = _MATRIX[metric]
+    part = _range(db, asked)
+    size = db.execute("SELECT size FROM jobs WHERE id = ?", (part.job,)).fetchone()[0]
+    cells = [(row[0], row[1], row[2 + column]) for row in query.counters(db, part, kind, by_rank=True) if row[2 + column]]
+    return {"size": size, "metric": metric, "from": [cell[0] for cell in cells], "to": [cell[1] for cell in cells],
+            "value": [cell[2] for cell in cells]}
+
+
+def _counters(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    kind = asked.get("kind", "")
+    if kind not in LISTS:
+        raise Wrong(f"there is no list of {kind[:40]!r}")
+    if kind == "queue":
+        return [dict(zip(("rank", "name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind, by_rank=True)]
+    rows = [dict(zip(("name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind)]
+    return sorted(rows, key=lambda row: (-row["ns"], -row["bytes"], -row["count"], row["name"]))
+
+
+def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.timeline(db, _range(db, asked))
+
+
+def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.machine(db, _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"))
+
+
+ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
+    "jobs": _jobs, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "machine": _machine}
+
+
+def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
+    """Raises Wrong, Unreadable."""
+    db = connect(place.path)
+    try:
+        return ANSWERS[name](db, asked)
+    finally:
+        db.close()
+
+
+def news(place: Place) -> dict:
+    """What has just been read, for the event stream: small, whatever the number of ranks."""
+    if place.collector is None:
+        return {"round": 0, "live": False, "remarks": []}
+    state = place.collector.state
+    now: dict[str, dict] = {}
+    for reading in state.sweep.readings:
+        job = now.setdefault(reading.rank.job, {"running": 0, "functions": {}, "waits_for": {}})
+        job["running"] += not reading.ended
+        for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
+            if value not in (None, ""):
+                job[name][str(value)] = job[name].get(str(value), 0) + 1
+    for job in now.values():  # the few that most ranks are in
+        for name in ("functions", "waits_for"):
+            job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
+    return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,
+            "remarks": state.remarks[:8], "collector_seconds": round(state.cpu_seconds, 3)}

@@ -1,0 +1,49 @@
+"""Who may read: holders of the token. It comes in the address once, then as a cookie, or as a bearer token of a program.
+
+Comparison takes the same time whatever the token; after wrong ones every further wrong one is answered later, up to a bound. The
+name that the browser calls this server by must be one of its own, so that a page of another site cannot reach it by renaming.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import time
+
+_SLOWEST = 5.0  # seconds
+_FORGET = 300.0  # seconds without a wrong token
+
+
+class Gate:
+    def __init__(self, token: str, port: int, names: frozenset[str] = frozenset()):
+        """`names`: by which browsers may call this host, besides addresses of loopback."""
+        self._token = token.encode()
+        self.cookie = f"headrace_{port}"
+        self._names = names | {"localhost"}
+        self._wrong = 0
+        self._last = 0.0
+
+    def right(self, said: str | None) -> bool:
+        return said is not None and hmac.compare_digest(said.encode(errors="replace"), self._token)
+
+    async def slow_down(self) -> None:
+        """To be awaited before a wrong token is answered."""
+        now = time.monotonic()
+        self._wrong = 1 if now - self._last > _FORGET else self._wrong + 1
+        self._last = now
+        await asyncio.sleep(self.delay())
+
+    def delay(self) -> float:
+        return min(_SLOWEST, 0.1 * 2 ** min(10, self._wrong - 1)) if self._wrong else 0.0
+
+    def known_name(self, host: str) -> bool:
+        """Of a Host header."""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() and not host.endswith("]") else host
+        name = name.strip("[]").lower()
+        if name in self._names:
+            return True
+        try:
+            return ipaddress.ip_address(name).is_loopback
+        except ValueError:
+            return False

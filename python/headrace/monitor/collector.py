@@ -1,0 +1,104 @@
+"""The thread that reads all pages of this host once a second and keeps them.
+
+Reading every counter takes longer than reading the sums, so that is done as often as a share of one core allows, at most every
+second and at least every half a minute. Times are those of a clock that does not jump, from the wall clock at the start.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from dataclasses import dataclass, field
+
+from headrace.monitor.history import History
+from headrace.monitor.host import Host
+from headrace.monitor.model import Sweep
+from headrace.monitor.source import Source
+
+_DETAILS_SHARE = 0.015  # of a core, for counters by name and peer
+_DETAILS_SECONDS = (0.9, 30.0)
+_TIDY_SECONDS = 10.0
+
+
+@dataclass
+class State:
+    """What the last round said. Replaced as a whole, so that readers need no lock."""
+
+    round: int = 0
+    time: float = 0.0
+    details_round: int = 0
+    sweep: Sweep = field(default_factory=lambda: Sweep(0.0))
+    machine: dict[str, dict[str, float]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    cpu_seconds: float = 0.0  # of the thread since its start
+
+
+class Collector:
+    def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0):
+        self.source, self.history, self.host, self.period = source, history, host, period
+        self.state = State()
+        self.changed = threading.Condition()
+        self._wall = time.time() - time.monotonic()
+        self._stop = threading.Event()
+        self._details_due = 0.0
+        self._tidy_due = 0.0
+        self._ended: set[tuple[str, int]] = set()
+        self._thread = threading.Thread(target=self._run, name="headrace-collector", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        begin = time.monotonic()
+        while not self._stop.is_set():
+            try:
+                self.round()
+            except Exception as error:  # the jobs and the web page go on; what went wrong is said there
+                traceback.print_exc()
+                self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
+                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))
+            now = time.monotonic()
+            begin = max(begin + self.period, now - self.period)
+            self._stop.wait(max(0.0, begin - now))
+
+    def round(self) -> None:
+        now = time.monotonic()
+        used = time.thread_time()
+        details = now >= self._details_due
+        sweep = self.source.sweep(details)
+        ended = {(reading.rank.job, reading.rank.rank) for reading in sweep.readings if reading.ended}
+        if not details and ended - self._ended:  # the last figures of these ranks
+            details, sweep = True, self.source.sweep(True)
+        self._ended = ended
+        sweep.time = sweep.time or self._wall + now
+        machine = self.host.look() if self.host else {}
+        if self.history:
+            self.history.write(sweep, machine)
+            if now >= self._tidy_due:
+                self.history.tidy(sweep.time)
+                self._tidy_due = now + _TIDY_SECONDS
+        if details:
+            least, most = _DETAILS_SECONDS
+            self._details_due = now + min(most, max(least, (time.thread_time() - used) / _DETAILS_SHARE))
+        self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
+                            time.thread_time()))
+
+    def _remarks(self, sweep: Sweep) -> list[str]:
+        said = list(sweep.remarks)
+        if self.history:
+            said += self.history.remarks + ([self.history.trouble] if self.history.trouble else [])
+        return said + (self.host.remarks if self.host else [])
+
+    def _publish(self, state: State) -> None:
+        with self.changed:
+            self.state = state
+            self.changed.notify_all()

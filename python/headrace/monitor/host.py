@@ -1,0 +1,58 @@
+"""Figures of the machine: cores, network interfaces, GPUs. Rates since the last look; a GPU library that fails is left alone."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+
+from headrace.monitor.nvml import Nvml
+
+_DEVICES_MOST = 32
+
+
+class Host:
+    def __init__(self, proc: Path = Path("/proc"), nvml: Nvml | None = None):
+        self.proc, self.name = proc, platform.node() or "localhost"
+        self.nvml = Nvml() if nvml is None else nvml
+        self.remarks: list[str] = []
+        self._before: tuple[float, dict[str, tuple[int, int]], tuple[int, int]] | None = None
+
+    def look(self) -> dict[str, dict[str, float]]:
+        """{host: {"cpu.busy": share of all cores, "net.eth0.rx": bytes a second, "gpu.0.busy": share}}"""
+        now, net, cpu = time.monotonic(), self._net(), self._cpu()
+        figures: dict[str, float] = {}
+        if self._before:
+            then, net_then, cpu_then = self._before
+            seconds = max(now - then, 1e-3)
+            if (total := cpu[1] - cpu_then[1]) > 0:
+                figures["cpu.busy"] = round(min(1.0, max(0.0, (cpu[0] - cpu_then[0]) / total)), 4)
+            for device, (received, sent) in net.items():
+                if device in net_then:
+                    figures[f"net.{device}.rx"] = round(max(0, received - net_then[device][0]) / seconds)
+                    figures[f"net.{device}.tx"] = round(max(0, sent - net_then[device][1]) / seconds)
+        self._before = (now, net, cpu)
+        figures.update(self.nvml.look())
+        return {self.name: figures} if figures else {}
+
+    def _net(self) -> dict[str, tuple[int, int]]:
+        try:
+            lines = (self.proc / "net/dev").read_text().splitlines()[2:]
+        except OSError:
+            return {}
+        found = {}
+        for line in lines[:_DEVICES_MOST]:
+            device, _, rest = line.partition(":")
+            words = rest.split()
+            if len(words) >= 9:
+                found[device.strip()] = (int(words[0]), int(words[8]))
+        return found
+
+    def _cpu(self) -> tuple[int, int]:
+        """(busy, all) in ticks, of all cores."""
+        try:
+            words = (self.proc / "stat").read_text().partition("\n")[0].split()[1:9]
+            ticks = [int(word) for word in words]
+        except (OSError, ValueError):
+            return (0, 0)
+        return (sum(ticks) - sum(ticks[3:5]), sum(ticks))

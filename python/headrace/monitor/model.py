@@ -1,0 +1,107 @@
+"""What a source says of a rank, in the form that the collector, the history and the views share.
+
+All figures are sums since the rank's start, except gauges, which say how things are now. Times are nanoseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+TEXT_MOST = 120  # characters of any name that comes from a page
+
+
+class Brief(NamedTuple):
+    """Read every second: sums, then gauges."""
+
+    calls: int = 0  # of MPI functions
+    mpi_ns: int = 0  # inside MPI calls
+    wait_ns: int = 0  # of that, waiting for another rank
+    sent: int = 0  # messages
+    sent_bytes: int = 0
+    received: int = 0
+    received_bytes: int = 0
+    posted: int = 0  # gauge: receives that have met no message
+    unexpected: int = 0  # gauge: messages that have met no receive
+    unexpected_bytes: int = 0  # gauge
+
+
+SUMS = 7  # the first fields of Brief are sums, the others gauges
+
+
+class Count(NamedTuple):
+    """One counter of many: how often, how many bytes, how long."""
+
+    count: int = 0
+    bytes: int = 0
+    ns: int = 0
+
+
+# What detailed counters are about. The key is a name, or a rank where the kind is one of PEERS. The numbers are in saved files.
+KINDS = {
+    "call": 1,  # MPI functions; bytes are those of messages sent in them
+    "sent_to": 2,  # messages of the program, by peer
+    "internal_to": 3,  # messages of the library itself, by peer
+    "waited_for": 4,  # waits, by peer
+    "protocol": 5,  # of messages received
+    "memory": 6,  # "sent device": kind of memory of the buffer
+    "size": 7,  # messages sent by size class in bytes: "4-7"; they count no bytes
+    "collective": 8,  # by algorithm; they count no time
+    "access": 9,  # of windows and files: "put", "read"
+    "library": 10,  # statistics of the library itself, which MPI_T has as well
+    "phase": 11,  # marks of MPI_Pcontrol
+    "queue": 12,  # gauge: count is the depth now, bytes the highest depth
+}
+PEERS = frozenset({"sent_to", "internal_to", "waited_for"})
+GAUGES = frozenset({"queue"})
+
+Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a peer is its rank in decimal
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One process of a job. `job` is unique on all hosts and at all times. A source has cleaned all texts."""
+
+    job: str
+    rank: int
+    size: int
+    pid: int
+    host: str
+    program: str
+    began: float  # seconds since the epoch
+    cpus: str = ""  # where it is bound: "0-3"
+    gpu: str = ""
+
+
+@dataclass
+class Reading:
+    """One rank at one time. `ended`: its process has finished, or is gone."""
+
+    rank: Rank
+    brief: Brief
+    ended: bool = False
+    details: Details | None = None  # None: not asked for
+    function: str = ""  # the MPI function it is in now; "": the program computes
+    waits_for: int | None = None  # the rank, where it has waited for one longer than a moment
+
+
+@dataclass
+class Sweep:
+    """All ranks at one time."""
+
+    time: float
+    readings: list[Reading] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # sentences: pages of another version, unreadable ones
+
+
+def clean(text: str, most: int = TEXT_MOST) -> str:
+    """A name from a page: printable, of bounded length."""
+    kept = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most + 1])
+    return kept if len(kept) <= most else kept[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def size_class(power: int) -> str:
+    """The label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is empty messages."""
+    if power < 2:
+        return str(power)
+    return f"{1 << (power - 1)}-{(1 << power) - 1}"

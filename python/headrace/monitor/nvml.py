@@ -1,0 +1,80 @@
+"""GPU figures through NVIDIA's management library, opened at run time. Without it, or without devices, there are no figures."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+
+_GPUS_MOST = 64
+_NVLINK_SENT, _NVLINK_RECEIVED = 138, 139  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
+_ALL_LINKS = 0xFFFFFFFF
+
+
+class _Utilisation(ctypes.Structure):
+    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+
+class _Value(ctypes.Union):
+    _fields_ = [("unsigned_long_long", ctypes.c_ulonglong), ("double", ctypes.c_double)]
+
+
+class _Field(ctypes.Structure):
+    _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+                ("type", ctypes.c_int), ("status", ctypes.c_int), ("value", _Value)]
+
+
+class Nvml:
+    def __init__(self, name: str = "libnvidia-ml.so.1"):
+        self._devices: list[ctypes.c_void_p] = []
+        self._links: dict[tuple[int, int], int] = {}
+        try:
+            self._library = ctypes.CDLL(name)
+            if self._library.nvmlInit_v2() == 0:
+                atexit.register(self._library.nvmlShutdown)  # it has threads, which must not outlive the interpreter
+                self._devices = self._open()
+        except (OSError, AttributeError):  # not there, or too old to have these functions
+            self._devices = []
+
+    def _open(self) -> list[ctypes.c_void_p]:
+        count = ctypes.c_uint()
+        if self._library.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
+            return []
+        found = []
+        for index in range(min(count.value, _GPUS_MOST)):
+            device = ctypes.c_void_p()
+            if self._library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0:
+                found.append(device)
+        return found
+
+    def look(self) -> dict[str, float]:
+        figures: dict[str, float] = {}
+        for index, device in enumerate(self._devices):
+            use, memory = _Utilisation(), _Memory()
+            if self._library.nvmlDeviceGetUtilizationRates(device, ctypes.byref(use)) == 0:
+                figures[f"gpu.{index}.busy"] = use.gpu / 100
+            if self._library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == 0 and memory.total:
+                figures[f"gpu.{index}.memory"] = round(memory.used / memory.total, 4)
+            figures.update(self._nvlink(index, device))
+        return figures
+
+    def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
+        """Bytes since the last look; nothing where the driver does not count them."""
+        figures = {}
+        for word, number in (("tx", _NVLINK_SENT), ("rx", _NVLINK_RECEIVED)):
+            field = _Field(field=number, scope=_ALL_LINKS)
+            try:
+                failed = self._library.nvmlDeviceGetFieldValues(device, 1, ctypes.byref(field)) or field.status
+            except AttributeError:
+                return {}
+            if failed:
+                continue
+            now = field.value.unsigned_long_long * 1024
+            before = self._links.get((index, number))
+            self._links[index, number] = now
+            if before is not None:
+                figures[f"gpu.{index}.nvlink_{word}"] = max(0, now - before)
+        return figures

@@ -1,0 +1,146 @@
+"""The pages of counters of this host's processes as a source. Not for several threads.
+
+A page stays mapped when its process has gone, so its last figures are read once more, with details, and then it is let go.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import repeat
+
+from headrace import counters
+from headrace.counters import Page, Problem, Snapshot
+from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, clean
+
+_LOOK_SECONDS = 1.8  # between two searches for new pages
+_PAGES_MOST = 4096
+
+
+class Pages:
+    def __init__(self, saved: list[Page] | None = None):
+        """`saved`: the pages of a file of counters, in place of this host's."""
+        self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
+        self._saved = saved is not None
+        self._who: dict[str, Rank] = {}
+        self._gone: set[str] = set()
+        self._problems: list[str] = []
+        self._look_at = 0.0
+
+    def close(self) -> None:
+        self._pages.clear()
+
+    def sweep(self, details: bool) -> Sweep:
+        if not self._saved and time.monotonic() >= self._look_at:
+            self._look()
+        found = Sweep(time.time(), remarks=[clean(problem, 300) for problem in self._problems[:8]])
+        for place, page in list(self._pages.items()):
+            try:
+                found.readings.append(reading(page, details, self._saved or place in self._gone, self._who))
+            except (Problem, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
+                found.remarks.append(clean(f"{place}: this page cannot be read ({type(error).__name__}: {error})", 300))
+                self._gone.add(place)
+        if details and not self._saved:
+            for place in self._gone:
+                self._pages.pop(place, None)
+                self._who.pop(place, None)
+            self._gone.clear()
+        return found
+
+    def _look(self) -> None:
+        found = counters.look(known=self._pages.values())
+        self._problems = found.problems
+        seen = {page.place: page for page in found.pages[:_PAGES_MOST]}
+        self._gone = set()
+        for place, page in seen.items():
+            known = self._pages.get(place)
+            if known is page:  # look() takes over only pages of processes that are there
+                continue
+            if known is None or known.about.get("pid") != page.about.get("pid"):
+                self._pages[place] = page
+                self._who.pop(place, None)
+            if not page.alive():
+                self._gone.add(place)
+        self._gone.update(place for place in self._pages if place not in seen)
+        self._look_at = time.monotonic() + _LOOK_SECONDS
+
+
+def _value(now: Snapshot, name: str) -> int:
+    return now.value(name) if name in now.page._counters else 0
+
+
+def _long_wait(now: Snapshot) -> int:
+    """Nanoseconds of a wait that has not ended, which its counter does not have yet."""
+    since = _value(now, "now.waiting_since")
+    return max(0, time.monotonic_ns() - since) if since and now.state == "running" else 0
+
+
+def _rank(page: Page, now: Snapshot) -> Rank:
+    about = page.about
+    cores = about.get("cores", "")
+    return Rank(clean(str(page.job)), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
+                clean(str(about.get("program", ""))).rpartition("/")[2], now.begun or now.taken,
+                clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")))
+
+
+def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:
+    """`who`: what is known of pages already, by place; filled here."""
+    now = page.read()
+    rank = who.get(page.place)
+    if rank is None:
+        rank = who[page.place] = _rank(page, now)
+    ended = gone or now.state == "finalized"
+    wait = _value(now, "wait.time") + (0 if ended else _long_wait(now))
+    brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time"), wait), wait, _value(now, "peer.messages"),
+                  _value(now, "peer.bytes"), _value(now, "received.messages"), _value(now, "received.bytes"),
+                  *((0, 0, 0) if ended else (_value(now, "posted.now"), _value(now, "unexpected.now"), _value(now, "unexpected.bytes"))))
+    said = Reading(rank, brief, ended, _details(now) if details else None)
+    if not ended:
+        said.function, said.waits_for = _now(now)
+    return said
+
+
+def _now(now: Snapshot) -> tuple[str, int | None]:
+    number, process = _value(now, "now.function"), _value(now, "now.waiting_for")
+    labels = now.page.labels("function.calls") if number else []  # the first stands for none
+    function = clean(str(labels[number])) if 0 < number < len(labels) else ""
+    waits = bool(_value(now, "now.waiting_since"))
+    return function, process - 1 if process and waits else None
+
+
+def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: str = "") -> dict[str, Count]:
+    """Counters of one dimension that belong together, by label."""
+    if count not in now.page._counters:
+        return {}
+    columns = [now.values(name) if name and name in now.page._counters else repeat(0) for name in (count, size, ns)]
+    found: dict[str, Count] = {}
+    for label, *figures in zip(now.labels(count), *columns):
+        if any(figures) and label is not None:
+            key = prefix + clean(str(label))
+            before = found.get(key)
+            found[key] = Count(*map(sum, zip(before, figures))) if before else Count(*figures)
+    return found
+
+
+def _peers(found: dict[str, Count], most: int) -> dict[str, Count]:
+    """Those of this job; what is kept for several ("others (same host)") has no place in a matrix."""
+    return {key: count for key, count in found.items() if key.isdecimal() and int(key) < most}
+
+
+def _details(now: Snapshot) -> Details:
+    size = now.page.size
+    return {
+        "call": _triples(now, "function.calls", "function.bytes", "function.time"),
+        "sent_to": _peers(_triples(now, "peer.messages", "peer.bytes"), size),
+        "internal_to": _peers(_triples(now, "peer.internal_messages", "peer.internal_bytes"), size),
+        "waited_for": _peers(_triples(now, "peer.waits", "", "peer.wait"), size),
+        "protocol": _triples(now, "received.messages", "received.bytes"),
+        "memory": {**_triples(now, "sent.memory_messages", "sent.memory_bytes", prefix="sent "),
+                   **_triples(now, "received.memory_messages", "received.memory_bytes", prefix="received ")},
+        "size": _triples(now, "sent.sizes"),
+        "collective": _triples(now, "collective.calls", "collective.bytes"),
+        "access": _triples(now, "access.calls", "access.bytes"),
+        "library": {name[8:]: Count(now.value(name)) for name in now.page.names
+                    if name.startswith("library.") and now.page.counter(name)["kind"] == "sum" and now.value(name)},
+        "queue": {name: Count(_value(now, f"{name}.now"), _value(now, f"{name}.most")) for name in ("posted", "unexpected")},
+        "phase": {"marks": Count(marks)} if (marks := _value(now, "phase.marks")) else {},
+    }

@@ -1,0 +1,45 @@
+"""One point of a job's timeline: what all its ranks did in a span, put together."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+_NOTICEABLE = 0.02  # of the time: how much longer than one rank the others wait on average, when that one holds them up
+
+
+class Point(NamedTuple):
+    least: float  # share of the time that ranks wait
+    mean: float
+    most: float
+    mpi: float  # share of the time inside MPI calls, mean
+    slowest: int | None  # the rank that waits least while the others wait; None where all are alike
+    messages: int
+    bytes: int
+    posted: int
+    unexpected: int
+    unexpected_bytes: int
+
+
+def point(rows: Iterable[tuple[int, ...]], seconds: float) -> Point:
+    """Of rows (rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes), one a rank."""
+    rows = list(rows)
+    if not rows:
+        return Point(0.0, 0.0, 0.0, 0.0, None, 0, 0, 0, 0, 0)
+    scale = 1 / (max(1e-3, seconds) * 1e9)
+    ranks, waits, mpi, *sums = zip(*rows)
+    shares = [min(1.0, wait * scale) for wait in waits]
+    least, mean = min(shares), sum(shares) / len(rows)
+    slowest = ranks[shares.index(least)] if mean - least > _NOTICEABLE else None
+    return Point(round(least, 5), round(mean, 5), round(max(shares), 5), round(min(1.0, sum(mpi) * scale / len(rows)), 5), slowest,
+                 *map(sum, sums))
+
+
+def of_span(db: sqlite3.Connection, span: int, seconds: float, has: Callable[[int], bool] | None = None) -> Point:
+    rows = db.execute("SELECT rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes FROM samples WHERE span = ?", (span,))
+    return point((row for row in rows if has is None or has(row[0])), seconds)
+
+
+def keep(db: sqlite3.Connection, span: int, what: Point) -> None:
+    db.execute("INSERT OR REPLACE INTO points VALUES (" + ", ".join("?" * 11) + ")", (span, *what))

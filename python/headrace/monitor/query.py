@@ -1,0 +1,152 @@
+"""What the views show, as sums over the history of one job. All of it works on a saved run as well.
+
+`Range` is a stretch of time and some of the ranks. The whole run is answered from totals, which are exact whatever was thinned;
+a part of it from the spans that end in it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from headrace.monitor.model import KINDS, PEERS
+from headrace.monitor.points import Point, of_span
+from headrace.monitor.schema import CHANGES, SAMPLES
+
+POINTS_MOST = 1500  # of a timeline: more than a screen has columns
+RANKS_MOST = 1 << 20
+_SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
+_GAUGES = ("posted", "unexpected", "unexpected_bytes")
+
+
+class Wrong(Exception):
+    """A question that cannot be answered, with a sentence."""
+
+
+@dataclass(frozen=True)
+class Range:
+    job: int
+    began: float | None = None
+    ended: float | None = None
+    ranks: frozenset[int] | None = None
+
+    def whole(self) -> bool:
+        return self.began is None and self.ended is None
+
+    def times(self) -> tuple[float, float]:
+        return (self.began if self.began is not None else 0.0, self.ended if self.ended is not None else 1e18)
+
+    def has(self, rank: int) -> bool:
+        return self.ranks is None or rank in self.ranks
+
+
+def ranks_of(text: str) -> frozenset[int] | None:
+    """"0-3,8" as a set; None of nothing. Raises Wrong."""
+    found: set[int] = set()
+    for part in text.replace(" ", "").split(","):
+        if not part:
+            continue
+        first, dash, last = part.partition("-")
+        try:
+            begin, end = int(first), int(last) if dash else int(first)
+        except ValueError:
+            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is neither") from None
+        if not 0 <= begin <= end < RANKS_MOST:
+            raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is no range")
+        found.update(range(begin, end + 1))
+    return frozenset(found) or None
+
+
+def jobs(db: sqlite3.Connection) -> list[dict]:
+    rows = db.execute("SELECT jobs.id, jobs.key, program, size, began, jobs.seen, jobs.ended, count(ranks.rank), sum(calls), sum(wait_ns), "
+                      "sum(mpi_ns), sum(sent), sum(sent_bytes), sum(received_bytes), group_concat(DISTINCT host) "
+                      "FROM jobs LEFT JOIN ranks ON ranks.job = jobs.id GROUP BY jobs.id ORDER BY jobs.began DESC, jobs.id DESC LIMIT 500")
+    names = ("id", "key", "program", "size", "began", "seen", "ended", "known", "calls", "wait_ns", "mpi_ns", "sent", "sent_bytes",
+             "received_bytes", "hosts")
+    return [dict(zip(names, row)) for row in rows]
+
+
+def job_id(db: sqlite3.Connection, word: str) -> int:
+    """Of a number or key; the newest of "". Raises Wrong."""
+    if word == "":
+        row = db.execute("SELECT id FROM jobs ORDER BY ended, began DESC, id DESC LIMIT 1").fetchone()
+    else:
+        row = db.execute("SELECT id FROM jobs WHERE key = ? OR CAST(id AS TEXT) = ? LIMIT 1", (word, word)).fetchone()
+    if row is None:
+        raise Wrong(f"there is no job {word[:60]!r} in this history" if word else "there is no job in this history")
+    return row[0]
+
+
+def ranks(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """One row a rank: who it is, sums of the range, gauges as they are now."""
+    rows = db.execute(f"SELECT rank, pid, host, cpus, gpu, ended, seen, {', '.join(_SUMS + _GAUGES)} FROM ranks WHERE job = ? ORDER BY rank", (part.job,))
+    names = ("rank", "pid", "host", "cpus", "gpu", "ended", "seen", *_SUMS, *_GAUGES)
+    found = [dict(zip(names, row)) for row in rows if part.has(row[0])]
+    began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
+    if part.whole():
+        seconds = seen - began
+    else:
+        sums = {row[0]: row[1:] for row in db.execute(
+            f"SELECT rank, {', '.join(f'sum({name})' for name in _SUMS)} FROM samples JOIN spans ON spans.id = span "
+            "WHERE job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ? GROUP BY rank", (part.job, SAMPLES, *part.times()))}
+        for row in found:
+            row.update(zip(_SUMS, sums.get(row["rank"], (0,) * len(_SUMS))))
+        seconds = db.execute("SELECT total(ended - began) FROM spans WHERE job = ? AND what = ? AND ended > ? AND ended <= ?",
+                             (part.job, SAMPLES, *part.times())).fetchone()[0]
+    for row in found:
+        row["seconds"] = seconds
+    return found
+
+
+def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = False) -> list[tuple]:
+    """(rank, key, count, bytes, ns) of a kind if `by_rank`, otherwise the same without rank, summed; keys as text or ranks."""
+    if kind not in KINDS:
+        raise Wrong(f"there is no kind of counter {kind[:40]!r}")
+    if part.whole() or kind == "queue":
+        source, where, values = "totals", "totals.job = ?", [part.job]
+    else:
+        source = "changes JOIN spans ON spans.id = span"
+        where, values = "spans.job = ? AND what = ? AND spans.ended > ? AND spans.ended <= ?", [part.job, CHANGES, *part.times()]
+    # Ranks are chosen here and not in SQL: a set may be longer than a statement takes.
+    rows = db.execute(f"SELECT rank, key, sum(count), sum(bytes), sum(ns) FROM {source} WHERE {where} AND kind = ? GROUP BY rank, key",
+                      (*values, KINDS[kind]))
+    names = {} if kind in PEERS else dict(db.execute("SELECT id, name FROM names"))
+    chosen = [(rank, key if kind in PEERS else names.get(key, str(key)), *figures) for rank, key, *figures in rows if part.has(rank)]
+    if by_rank:
+        return chosen
+    sums: dict[object, list[int]] = {}
+    for _, key, *figures in chosen:
+        sums[key] = [old + new for old, new in zip(sums.get(key, (0, 0, 0)), figures)]
+    return [(key, *figures) for key, figures in sums.items()]
+
+
+def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
+    """Columns over time: the fields of Point, with messages and bytes a second. Of a span that stands for several the first is
+    as good as another, but for the slowest rank and the peaks, so spans are left out only where a screen has no room for them."""
+    spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
+                       "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
+    columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
+    for span, began, ended, _, *figures in spans[::-(-len(spans) // POINTS_MOST) or 1]:
+        seconds = max(1e-3, ended - began)
+        found = Point(*figures) if part.ranks is None else of_span(db, span, seconds, part.has)
+        found = found._replace(messages=round(found.messages / seconds, 1), bytes=round(found.bytes / seconds))
+        for name, value in zip(columns, (ended, *found)):
+            columns[name].append(value)
+    return columns
+
+
+def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:
+    """{host: {figure: [[times], [values]]}}, thinned to what a screen shows."""
+    begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
+    first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
+    if first is None:
+        return {}
+    step = max(1, (last - first) // POINTS_MOST + 1)
+    found: dict[str, dict[str, list]] = {}
+    for when, host, name, value in db.execute(
+            "SELECT time, host, name, max(value) FROM machine JOIN names ON names.id = what WHERE time >= ? AND time <= ? "
+            "GROUP BY host, what, time / ? ORDER BY time", (first, last, step)):
+        times, values = found.setdefault(host, {}).setdefault(name, [[], []])
+        times.append(when)
+        values.append(value)
+    return found

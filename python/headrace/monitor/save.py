@@ -1,0 +1,48 @@
+"""One run as one file: the rows of a job in a history of their own."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from headrace.monitor.history import connect
+from headrace.monitor.query import job_id
+from headrace.monitor.schema import OF_A_JOB, OF_A_SPAN, TABLES, VERSION
+
+
+def save(history: Path, file: Path, job: str = "") -> str:
+    """Writes `job` (the newest, unless named) of `history` to `file`, whole or not at all. Returns a sentence. Raises Unreadable,
+    Wrong, OSError."""
+    reader = connect(history)
+    number = job_id(reader, job)
+    size, program, key = reader.execute("SELECT size, program, key FROM jobs WHERE id = ?", (number,)).fetchone()
+    reader.close()
+    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        _copy(history, unfinished, number)
+        os.replace(unfinished, file)
+    except sqlite3.Error as error:
+        raise OSError(f"{file} cannot be written ({error})") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return f"{file}: job {key}, {program} on {size} ranks, {file.stat().st_size / 1e6:.1f} MB"
+
+
+def _copy(history: Path, file: Path, job: int) -> None:
+    db = sqlite3.connect(file, isolation_level=None, uri=True)
+    try:
+        db.executescript("PRAGMA synchronous = OFF; " + TABLES)
+        db.execute("ATTACH ? AS old", (f"{history.resolve().as_uri()}?mode=ro",))
+        db.execute("BEGIN")
+        db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
+        for table in ("kinds", "names"):
+            db.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
+        for table, column in OF_A_JOB.items():
+            db.execute(f"INSERT INTO {table} SELECT * FROM old.{table} WHERE {column} = ?", (job,))
+        for table in OF_A_SPAN:
+            db.execute(f"INSERT INTO {table} SELECT * FROM old.{table} WHERE span IN (SELECT id FROM spans)")
+        db.execute("INSERT INTO machine SELECT m.* FROM old.machine AS m, main.jobs AS j WHERE time BETWEEN j.began - 5 AND j.seen + 5")
+        db.execute("COMMIT")
+    finally:
+        db.close()

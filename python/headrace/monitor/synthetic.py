@@ -1,0 +1,128 @@
+"""A made-up job with the traffic of a 3D halo exchange: the same readings for the same seed and time. For tests and pictures.
+
+Rank `slow` computes longer than the others, who wait for it; the neighbours of that one wait for it directly.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, size_class
+
+_FACE = 32 * 32 * 8  # bytes of a face of the halo
+_STEPS = 200  # a second
+
+
+def grid(ranks: int) -> tuple[int, int, int]:
+    """Three factors, as equal as they can be."""
+    best = (ranks, 1, 1)
+    for x in range(1, ranks + 1):
+        if ranks % x:
+            continue
+        for y in range(1, ranks // x + 1):
+            if (ranks // x) % y == 0:
+                found = (x, y, ranks // x // y)
+                if max(found) < max(best) or (max(found) == max(best) and found > best):
+                    best = found
+    return best
+
+
+def neighbours(rank: int, shape: tuple[int, int, int]) -> list[int]:
+    """On a torus; a rank may be there twice where an axis has length 2, and is not its own neighbour."""
+    x, y, z = shape
+    at = (rank // (y * z), rank // z % y, rank % z)
+    found = []
+    for axis in range(3):
+        if shape[axis] == 1:
+            continue
+        for step in (-1, 1):
+            there = list(at)
+            there[axis] = (at[axis] + step) % shape[axis]
+            found.append((there[0] * y + there[1]) * z + there[2])
+    return found
+
+
+@dataclass(frozen=True)
+class Job:
+    key: str = "synthetic-1"
+    ranks: int = 256
+    began: float = 1_760_000_000.0
+    seconds: float = float("inf")  # how long it runs
+    program: str = "halo3d"
+    slow: int = 37
+    device: bool = True
+    seed: int = 1
+
+
+class Synthetic:
+    """A source over a clock that the owner sets. Not for several threads."""
+
+    def __init__(self, *jobs: Job):
+        self.jobs = jobs or (Job(),)
+        self.time = max(job.began for job in self.jobs)
+        self._peers = {job.key: [neighbours(rank, grid(job.ranks)) for rank in range(job.ranks)] for job in self.jobs}
+        self._pace = {job.key: [random.Random(job.seed * 100003 + rank).uniform(0.0, 0.08) for rank in range(job.ranks)] for job in self.jobs}
+
+    def close(self) -> None:
+        pass
+
+    def sweep(self, details: bool) -> Sweep:
+        found = Sweep(self.time)
+        for job in self.jobs:
+            if self.time < job.began:
+                continue
+            for rank in range(job.ranks):
+                found.readings.append(self._reading(job, rank, details))
+        return found
+
+    def _reading(self, job: Job, rank: int, details: bool) -> Reading:
+        elapsed = min(self.time - job.began, job.seconds)
+        steps = int(elapsed * _STEPS)
+        peers = self._peers[job.key][rank]
+        wait = self._wait(job, rank, elapsed)
+        sends = steps * len(peers)
+        calls = 2 + steps * (2 * len(peers) + 2)
+        noise = random.Random(f"{job.seed} {rank} {int(elapsed)}").random()
+        unexpected = int(noise * (8 if rank in self._peers[job.key][job.slow % job.ranks] else 3)) if elapsed < job.seconds else 0
+        brief = Brief(calls, wait + steps * 90_000, wait, sends, sends * _FACE, sends, sends * _FACE,
+                      len(peers) if elapsed < job.seconds else 0, unexpected, unexpected * _FACE)
+        who = Rank(job.key, rank, job.ranks, 4000 + rank, "synthetic", job.program, job.began, str(rank), str(rank % 8) if job.device else "")
+        waits = rank != job.slow % job.ranks and elapsed < job.seconds
+        return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None,
+                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None)
+
+    def _wait(self, job: Job, rank: int, elapsed: float) -> int:
+        if rank == job.slow % job.ranks:
+            return int(elapsed * 2e7)
+        return int(elapsed * 1e9 * (0.22 + self._pace[job.key][rank]))
+
+    def _details(self, job: Job, rank: int, peers: list[int], steps: int, wait: int) -> Details:
+        sends = steps * len(peers)
+        by_peer: dict[str, Count] = {}
+        waited: dict[str, Count] = {}
+        for peer in peers:
+            before = by_peer.get(str(peer), Count())
+            by_peer[str(peer)] = Count(before.count + steps, before.bytes + steps * _FACE, 0)
+        slow = job.slow % job.ranks
+        culprit = slow if slow in peers or not peers else peers[0]
+        if rank != slow:
+            waited[str(culprit)] = Count(steps, 0, wait)
+        direct = sends // 5 * 4
+        faces, place = Count(sends, sends * _FACE), "device" if job.device else "host"
+        return {
+            "call": {"MPI_Isend": Count(sends, sends * _FACE, steps * 20_000), "MPI_Irecv": Count(sends, 0, steps * 10_000),
+                     "MPI_Waitall": Count(steps, 0, wait + steps * 40_000), "MPI_Allreduce": Count(steps, steps * 8, steps * 20_000),
+                     "MPI_Init": Count(1), "MPI_Comm_rank": Count(1)},
+            "sent_to": by_peer,
+            "internal_to": {str(peers[0] if peers else rank): Count(steps, steps * 8)},
+            "waited_for": waited,
+            "protocol": {"device_get" if job.device else "single_copy": Count(direct, direct * _FACE),
+                         "staged" if job.device else "stream": Count(sends - direct, (sends - direct) * _FACE)},
+            "memory": {f"sent {place}": faces, f"received {place}": faces},
+            "size": {size_class(_FACE.bit_length()): Count(sends), size_class(4): Count(steps)},
+            "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
+            "library": {"cuda_ipc_hits": Count(direct), "cuda_ipc_misses": Count(len(peers))},
+            "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
+            "phase": {"marks": Count(steps // 100)},
+        }

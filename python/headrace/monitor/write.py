@@ -1,0 +1,141 @@
+"""Sweeps become rows: what has changed since the last one that was kept.
+
+What was kept last is remembered in memory, and read back from the file when a job is met that is in it already, so that sums are
+right however often the monitor comes and goes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Reading, Sweep, clean
+from headrace.monitor.points import keep, point
+from headrace.monitor.schema import CHANGES, SAMPLES
+
+_ZERO = Brief()
+_NONE = Count()
+_RANK_ROW = "INSERT OR REPLACE INTO ranks VALUES (" + ", ".join("?" * 18) + ")"
+_SAMPLE_ROW = "INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ")"
+_KEYS_MOST = 100_000  # names in the file; a program cannot make it grow without end
+
+
+@dataclass
+class _Known:
+    """A job as it was kept last."""
+
+    id: int
+    briefs: dict[int, Brief] = field(default_factory=dict)
+    totals: dict[tuple[int, int, int], Count] = field(default_factory=dict)  # (kind, rank, key)
+    sampled: float = 0.0
+    changed: float = 0.0
+    ended: bool = False
+
+
+class Writer:
+    def __init__(self, db: sqlite3.Connection):
+        self.db = db
+        self.forget()
+
+    def forget(self) -> None:
+        """After a transaction that failed: all is read from the file again."""
+        self._jobs: dict[str, _Known] = {}
+        self._names: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, name FROM names")}
+
+    def kept(self) -> None:
+        """The transaction of the last write was committed. Jobs that have ended need no more than their name."""
+        for known in self._jobs.values():
+            if known.ended and known.totals:
+                known.briefs, known.totals = {}, {}
+
+    def write(self, sweep: Sweep, machine: dict[str, dict[str, float]]) -> None:
+        by_job = sorted(sweep.readings, key=lambda reading: (reading.rank.job, reading.rank.rank))
+        for key, readings in groupby(by_job, key=lambda reading: reading.rank.job):
+            self._job(key, list(readings), sweep.time)
+        self._end_others({reading.rank.job for reading in sweep.readings})
+        self.db.executemany("INSERT OR REPLACE INTO machine VALUES (?, ?, ?, ?)", [
+            (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
+
+    def _end_others(self, there: set[str]) -> None:
+        """Jobs that ended while no monitor looked."""
+        for number, key in self.db.execute("SELECT id, key FROM jobs WHERE NOT ended").fetchall():
+            if key not in there:
+                self.db.execute("UPDATE jobs SET ended = 1 WHERE id = ?", (number,))
+                self.db.execute("UPDATE ranks SET ended = 1, posted = 0, unexpected = 0, unexpected_bytes = 0 WHERE job = ?", (number,))
+                self._jobs.pop(key, None)
+
+    def _name(self, text: str) -> int:
+        found = self._names.get(text)
+        if found is None:
+            text = clean(text) if len(self._names) < _KEYS_MOST else "other"
+            self.db.execute("INSERT OR IGNORE INTO names(name) VALUES (?)", (text,))
+            found = self._names[text] = self.db.execute("SELECT id FROM names WHERE name = ?", (text,)).fetchone()[0]
+        return found
+
+    def _job(self, key: str, readings: list[Reading], now: float) -> None:
+        known = self._jobs.get(key) or self._meet(key, readings)
+        if known.ended:
+            return
+        self._samples(known, readings, now)
+        if any(reading.details is not None for reading in readings):
+            self._changes(known, readings, now)
+            # A last look at the details of a job that has ended comes before it counts as ended.
+            known.ended = all(reading.ended for reading in readings)
+        self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
+
+    def _meet(self, key: str, readings: list[Reading]) -> _Known:
+        first = readings[0].rank  # a source has cleaned its names
+        began = min(reading.rank.began for reading in readings)
+        self.db.execute("INSERT OR IGNORE INTO jobs(key, program, size, began, seen) VALUES (?, ?, ?, ?, ?)",
+                        (key, first.program, first.size, began, began))
+        number, seen, ended = self.db.execute("SELECT id, seen, ended FROM jobs WHERE key = ?", (key,)).fetchone()
+        known = self._jobs[key] = _Known(number, sampled=seen, changed=seen, ended=bool(ended) and all(reading.ended for reading in readings))
+        for rank, *figures in self.db.execute("SELECT rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes, posted, "
+                                              "unexpected, unexpected_bytes FROM ranks WHERE job = ?", (number,)):
+            known.briefs[rank] = Brief(*figures)
+        for kind, rank, name, *figures in self.db.execute("SELECT kind, rank, key, count, bytes, ns FROM totals WHERE job = ?", (number,)):
+            known.totals[kind, rank, name] = Count(*figures)
+        last = self.db.execute("SELECT max(ended) FROM spans WHERE job = ? AND what = ?", (number, CHANGES)).fetchone()[0]
+        known.changed = last or began
+        return known
+
+    def _span(self, known: _Known, what: int, began: float, now: float) -> int:
+        cursor = self.db.execute("INSERT INTO spans(job, what, level, began, ended) VALUES (?, ?, 0, ?, ?)",
+                                 (known.id, what, min(began, now), now))
+        return cursor.lastrowid
+
+    def _samples(self, known: _Known, readings: list[Reading], now: float) -> None:
+        span = self._span(known, SAMPLES, known.sampled, now)
+        rows, states = [], []
+        for reading in readings:
+            who, brief = reading.rank, reading.brief
+            before = known.briefs.get(who.rank, _ZERO)
+            sums = [after - old if after > old else 0 for after, old in zip(brief[:SUMS], before)]
+            if not reading.ended or any(sums):
+                rows.append((span, who.rank, *sums, *brief[SUMS:]))
+            known.briefs[who.rank] = brief
+            states.append((known.id, who.rank, who.pid, who.host, who.cpus, who.gpu, now, reading.ended, *brief))
+        self.db.executemany(_SAMPLE_ROW, rows)
+        keep(self.db, span, point([(row[1], row[4], row[3], row[5], row[6], *row[9:]) for row in rows], now - known.sampled))
+        self.db.executemany(_RANK_ROW, states)
+        known.sampled = now
+
+    def _changes(self, known: _Known, readings: list[Reading], now: float) -> None:
+        span = self._span(known, CHANGES, known.changed, now)
+        changes, totals = [], []
+        for reading in readings:
+            for kind, counters in (reading.details or {}).items():
+                number, gauge, peers = KINDS[kind], kind in GAUGES, kind in PEERS
+                for name, counter in counters.items():
+                    place = (number, reading.rank.rank, int(name) if peers else self._name(name))
+                    before = known.totals.get(place, _NONE)
+                    if counter == before:
+                        continue
+                    known.totals[place] = counter
+                    totals.append((known.id, *place, *counter))
+                    if not gauge:
+                        changes.append((span, *place, *(max(0, after - old) for after, old in zip(counter, before))))
+        self.db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", changes)
+        self.db.executemany("INSERT OR REPLACE INTO totals VALUES (?, ?, ?, ?, ?, ?, ?)", totals)
+        known.changed = now

@@ -1,0 +1,93 @@
+#include "base/counters.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+namespace hr::counters {
+namespace {
+
+// A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one of so
+// many.
+constexpr Value kLong = 5000;
+constexpr Value kOneOf = 1024;
+
+Value nanoseconds(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<Value>(time.tv_sec) * 1'000'000'000 + static_cast<Value>(time.tv_nsec);
+}
+
+Peer* find_row(int process) noexcept {
+  const Value wanted = static_cast<Value>(process) + 1;
+  for (std::size_t i = 0; i < kPeers - kClasses && page.peers[i].process != 0; ++i) {
+    if (page.peers[i].process == wanted) return &page.peers[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Peer& row_of(int process, PeerClass peer_class) noexcept {
+  const Value wanted = static_cast<Value>(process) + 1;
+  for (std::size_t i = 0; i < kPeers - kClasses; ++i) {
+    Peer& row = page.peers[i];
+    if (row.process == wanted) return row;
+    if (row.process != 0) continue;
+    row.peer_class = static_cast<Value>(peer_class);
+    row.process = wanted;
+    return row;
+  }
+  Peer& others = row_of_others(peer_class);
+  others.peer_class = static_cast<Value>(peer_class);
+  return others;
+}
+
+void count_mark(int level) noexcept {
+  Mark& mark = page.mark[page.marks % kMarks];
+  mark = {nanoseconds(CLOCK_REALTIME), static_cast<Value>(level)};
+  ++page.marks;
+}
+
+bool begin_wait(int process) noexcept {
+  if (page.now.waiting_since != 0) return false;
+  page.now.waiting_for = static_cast<Value>(process + 1);
+  page.now.waiting_since = nanoseconds(CLOCK_MONOTONIC);
+  return true;
+}
+
+void end_wait(int process) noexcept {
+  const Value since = page.now.waiting_since;
+  const Value waited = nanoseconds(CLOCK_MONOTONIC) - since;
+  page.now.waiting_since = 0;
+  page.now.waiting_for = 0;
+  ++page.waits;
+  page.waited += waited;
+  page.longest_wait = std::max(page.longest_wait, waited);
+  page.waited_in[page.now.function] += waited;
+  page.functions[page.now.function].nanoseconds += waited;
+  if (process < 0) return;
+  Peer* const row = find_row(process);
+  if (row == nullptr) return;
+  ++row->waits;
+  row->waited += waited;
+}
+
+void begin_timing(std::size_t function) noexcept {
+  page.timed = function;
+  page.waited_before = page.waited;
+  page.timed_since = nanoseconds(CLOCK_MONOTONIC);
+}
+
+// Waits have been counted in full already.
+void end_timing() noexcept {
+  const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
+  const Value waited = std::min(length, page.waited - page.waited_before);
+  Function& own = page.functions[page.timed];
+  Value& stands_for = page.stands_for[page.timed];
+  own.nanoseconds += (length - waited) * std::max<Value>(stands_for, 1);
+  stands_for = length > kLong ? 1 : kOneOf;
+  own.timed_next = own.calls + stands_for - 1;
+  page.timed = 0;
+}
+
+}  // namespace hr::counters

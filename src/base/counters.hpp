@@ -1,0 +1,207 @@
+// Counters: what this process has done and does, in a page that other processes can read (docs/counters.md, ADR 35).
+//
+// The page is static memory of the library, so that counting is an addition at a fixed address. publish() puts shared
+// memory in its place, with what has been counted so far; where there is none to be had, counting goes on unseen. It
+// describes itself: a reader needs its head and its text alone, which says what stands where (counters_text.cpp).
+//
+// Every value is 64 bits wide at its natural alignment, so that a reader never sees half of one; values that belong
+// together may be of different moments. One thread writes at a time. Memory order: none between values; the head's
+// version is written last (release). Owner: process-wide, from the program's start to its end. Threads: library lock.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace hr::counters {
+
+using Value = std::uint64_t;
+
+// Of the layout of the head, and of the form of the text.
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr char kMagic[] = "HRCOUNTS";
+
+inline constexpr std::size_t kFunctions = 640;
+inline constexpr std::size_t kPeers = 256;
+inline constexpr std::size_t kClasses = 3;  // of peers
+inline constexpr std::size_t kProtocols = 16;
+inline constexpr std::size_t kSizes = 64;
+inline constexpr std::size_t kStatisticPlaces = 64;
+inline constexpr std::size_t kAlgorithms = 128;
+inline constexpr std::size_t kMarks = 64;
+inline constexpr std::size_t kTextBytes = std::size_t{48} * 1024;
+
+enum class State : std::uint32_t { kNone, kRunning, kFinalized };
+
+// The same in all versions up to `version`.
+struct Head {
+  char magic[8];
+  std::uint32_t version;  // 0: not whole yet
+  std::uint32_t state;    // State
+  Value bytes;            // of the page
+  Value text_at;
+  Value text_bytes;
+  Value begun;  // nanoseconds since 1970
+  Value ended;  // likewise; 0: not yet
+};
+
+// What it does now.
+struct Now {
+  Value function;       // that the program is in, by its number; 0: in none
+  Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it does not wait, or not long
+  Value waiting_for;    // which process, and 1; 0: not a single one
+};
+
+struct Amount {
+  Value count;
+  Value bytes;
+  void add(Value of_bytes) noexcept {
+    ++count;
+    asm("" : "+m"(count));  // else both are added as a vector, which takes longer
+    bytes += of_bytes;
+  }
+};
+
+struct Function {
+  Value calls;
+  Value timed_next;   // which call is timed next: not for readers
+  Value nanoseconds;  // within it, estimated from calls that were timed
+  Value bytes;        // of messages sent in it
+};
+
+enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
+
+// Another process that has been sent a message. The last rows, one of each class, stand for all that have none of their
+// own. Which row is whose does not change.
+struct Peer {
+  Value process;     // and 1: its place in the table of processes, the rank for those of the own job; 0: no row yet
+  Value peer_class;  // PeerClass
+  Amount sent[2];    // the program's messages; the library's own (collective operations, agreements, ...)
+  Value waits;
+  Value waited;  // nanoseconds
+};
+
+enum class Memory : std::uint8_t { kHost, kPinned, kManaged, kDevice };
+inline constexpr std::size_t kMemories = 4;
+
+struct Level {
+  Value now;
+  Value most;
+  void up(Value amount = 1) noexcept {
+    now += amount;
+    if (now > most) most = now;
+  }
+  void raise(Value to) noexcept {
+    if (to > most) most = to;
+  }
+  void down(Value amount = 1) noexcept { now -= amount; }
+};
+
+enum class Access : std::uint8_t { kPut, kGet, kAccumulate, kFetch, kRead, kWrite };
+inline constexpr std::size_t kAccesses = 6;
+
+struct Mark {
+  Value time;  // nanoseconds since 1970
+  Value level;
+};
+
+inline constexpr std::size_t kPageAlignment = 4096;
+
+struct alignas(kPageAlignment) Page {
+  Head head;
+  alignas(64) Now now;
+  Level posted;                     // receives without a message
+  alignas(64) Value sizes[kSizes];  // messages sent, place n: of less than 2^(n + 1) bytes
+  alignas(64) Amount received[kProtocols];
+  Amount announced;               // messages whose data the receiver asks for
+  Amount memories[kMemories];     // messages sent; that of host memory is what is left of all
+  Amount to_memories[kMemories];  // the same of messages received
+  Level unexpected;               // messages without a receive
+  Level unexpected_bytes;         // that they hold here
+  Value unexpected_messages;
+  Value waits;
+  Value waited;  // nanoseconds
+  Value longest_wait;
+  Value marks;                         // MPI_Pcontrol
+  Mark mark[kMarks];                   // the last of them, in a ring
+  Value statistics[kStatisticPlaces];  // base/statistics.hpp
+  Amount accesses[kAccesses];
+  Amount algorithms[kAlgorithms];
+  Value waited_in[kFunctions];
+  Peer peers[kPeers];
+  alignas(64) Function functions[kFunctions];
+  // Not for readers.
+  Value stands_for[kFunctions];  // for how many calls the next one that is timed stands
+  Value timed;                   // the function of the call that is timed now
+  Value timed_since;             // CLOCK_MONOTONIC, nanoseconds
+  Value waited_before;           // `waited` at that time
+  alignas(64) char text[kTextBytes];
+};
+
+inline constinit Page page{};
+
+// --- counting ---
+// The row of a process that is first sent to; it has one already: that one.
+Peer& row_of(int process, PeerClass peer_class) noexcept;
+inline Peer& row_of_others(PeerClass peer_class) noexcept {
+  return page.peers[kPeers - kClasses + static_cast<std::size_t>(peer_class)];
+}
+
+// A message begins its way to that process.
+inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
+  if (internal) {
+    row.sent[1].add(bytes);
+  } else {
+    row.sent[0].add(bytes);
+  }
+  ++page.sizes[63U ^ static_cast<unsigned>(std::countl_zero(static_cast<Value>(bytes | 1)))];
+  page.functions[page.now.function].bytes += bytes;
+}
+inline void count_access(Access access, std::size_t bytes) noexcept {
+  page.accesses[static_cast<std::size_t>(access)].add(bytes);
+}
+inline void count_announced(std::size_t bytes) noexcept { page.announced.add(bytes); }
+void count_mark(int level) noexcept;
+
+// A wait that has become long, until its end. Within another one it is not counted.
+[[nodiscard]] bool begin_wait(int process) noexcept;  // -1: for no single one; false: within another one
+void end_wait(int process) noexcept;
+
+// The length of the calls of a function, of which some are timed.
+void begin_timing(std::size_t function) noexcept;
+void end_timing() noexcept;
+
+// One call of the program, of the function of that number, from 1 on. Owner: the entry point, with the library lock
+// held.
+template <std::size_t kFunction>
+class Call {
+ public:
+  Call() noexcept {
+    Function& own = page.functions[kFunction];
+    if (++own.calls > own.timed_next) [[unlikely]]
+      begin_timing(kFunction);
+    page.now.function = kFunction;
+  }
+  ~Call() {
+    if (page.timed == kFunction) [[unlikely]]
+      end_timing();
+    page.now.function = 0;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+// The same of one that may not have the lock: then it is not counted.
+template <std::size_t kFunction>
+class CallIf {
+ public:
+  explicit CallIf(bool counts) noexcept {
+    if (counts) [[likely]]
+      call_.emplace();
+  }
+
+ private:
+  std::optional<Call<kFunction>> call_;
+};
+
+}  // namespace hr::counters

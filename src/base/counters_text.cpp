@@ -1,0 +1,237 @@
+// What the page says of itself: who it is of, which counters there are, and where they stand. JSON.
+#include <sched.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/counters.hpp"
+#include "base/counters_page.hpp"
+#include "base/statistics.hpp"
+
+namespace hr::counters {
+namespace {
+
+bool is_plain(char letter) {
+  const auto byte = static_cast<unsigned char>(letter);
+  return byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\';
+}
+
+// Bytes that are no ASCII stand for the characters of their number.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  out.reserve(text.size() + 2);
+  for (const char each : text) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (is_plain(each)) {
+      out += each;
+    } else {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
+      out += escaped;
+    }
+  }
+  return out + '"';
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Ranges of CPUs that it may run on.
+std::string cores() {
+  std::string line;
+  for (std::ifstream status("/proc/self/status"); std::getline(status, line);) {
+    if (line.starts_with("Cpus_allowed_list:")) return line.substr(line.find_first_not_of(" \t", line.find(':') + 1));
+  }
+  return {};
+}
+
+// In clock ticks since the machine's start, as others see it in /proc: tells it from a later process of its number.
+std::string start_of_this_process() {
+  std::string line;
+  std::getline(std::ifstream("/proc/self/stat"), line, '\0');
+  const auto after_name = line.rfind(')');
+  if (after_name == std::string::npos) return "0";
+  std::istringstream fields(line.substr(after_name + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  return field;
+}
+
+std::string program() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string host() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string about_text(const About& about) {
+  return "{\"job\":" + quoted(about.job) + ",\"rank\":" + std::to_string(about.rank) +
+         ",\"size\":" + std::to_string(about.size) + ",\"host\":" + quoted(host()) +
+         ",\"host_number\":" + std::to_string(about.host_number) + ",\"pid\":" + std::to_string(::getpid()) +
+         ",\"pid_started\":" + start_of_this_process() + ",\"user\":" + std::to_string(::getuid()) +
+         ",\"program\":" + quoted(program()) + ",\"cores\":" + quoted(cores()) +
+         ",\"gpus\":" + quoted(environment("CUDA_VISIBLE_DEVICES")) + ",\"library\":" + quoted(about.library) + "}";
+}
+
+template <class Labels>
+std::string dimension(const char* name, const Labels& labels) {
+  std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
+  out.reserve(out.size() + 32 * labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    // Names of the library's own, all of them plain.
+    out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
+  }
+  return out.append("]}");
+}
+
+std::vector<std::string> size_classes() {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < kSizes; ++i) {
+    const std::uint64_t first = i == 0 ? 0 : std::uint64_t{1} << i;
+    labels.push_back(std::to_string(first) + "-" + std::to_string((std::uint64_t{2} << i) - 1));
+  }
+  return labels;
+}
+
+std::string dimensions(const About& about) {
+  constexpr std::string_view kMemoryNames[kMemories] = {"host", "pinned", "managed", "device"};
+  constexpr std::string_view kAccessNames[kAccesses] = {"put", "get", "accumulate", "fetch", "read", "write"};
+  const std::string row = std::to_string(kPeers - kClasses);
+  return "{" + dimension("function", about.functions) + "," + dimension("protocol", about.protocols) + "," +
+         dimension("algorithm", about.algorithms) + "," + dimension("size", size_classes()) + "," +
+         dimension("memory", std::span(kMemoryNames)) + "," + dimension("access", std::span(kAccessNames)) +
+         ",\"mark\":{\"length\":" + std::to_string(kMarks) + "},\"peer\":{\"length\":" + std::to_string(kPeers) +
+         ",\"others\":{\"" + row + "\":\"this process (others)\",\"" + std::to_string(kPeers - 2) +
+         "\":\"same host (others)\",\"" + std::to_string(kPeers - 1) + "\":\"other hosts (others)\"}}}";
+}
+
+constexpr const char* kSum = "sum";
+constexpr const char* kLevel = "level";
+constexpr const char* kHighWater = "high_water";
+
+struct Entry {
+  const char* name;
+  const char* kind;
+  const char* unit;
+  std::size_t at;
+  const char* sentence;
+  const char* dimension = nullptr;
+  std::size_t stride = 0;
+  const char* rest_of = nullptr;  // place 0 is what is left of that counter
+};
+
+#define HR_AT(member) offsetof(Page, member)
+constexpr std::size_t kFunctionBytes = sizeof(Function);
+constexpr std::size_t kPeerBytes = sizeof(Peer);
+constexpr std::size_t kAmountBytes = sizeof(Amount);
+constexpr std::size_t kBytesIn = offsetof(Amount, bytes);
+constexpr std::size_t kSentAt = HR_AT(peers) + offsetof(Peer, sent);
+constexpr std::size_t kInternalAt = kSentAt + kAmountBytes;
+
+constexpr Entry kEntries[] = {
+    {"now.function", kLevel, "function", HR_AT(now) + offsetof(Now, function),
+     "The function that the program is in, by its place; 0: none."},
+    {"now.waiting_since", kLevel, "nanoseconds", HR_AT(now) + offsetof(Now, waiting_since),
+     "Since when it waits, by CLOCK_MONOTONIC; 0: it does not, or not long."},
+    {"now.waiting_for", kLevel, "process", HR_AT(now) + offsetof(Now, waiting_for),
+     "Whom it waits for, and 1; 0: no single process."},
+    {"function.calls", kSum, "calls", HR_AT(functions), "Calls of the program.", "function", kFunctionBytes},
+    {"function.time", kSum, "nanoseconds", HR_AT(functions) + offsetof(Function, nanoseconds),
+     "Time within the function: long waits, and an estimate of the rest from calls that are timed.", "function",
+     kFunctionBytes},
+    {"function.bytes", kSum, "bytes", HR_AT(functions) + offsetof(Function, bytes), "Bytes of messages sent in it.",
+     "function", kFunctionBytes},
+    {"function.wait", kSum, "nanoseconds", HR_AT(waited_in), "Long waits within the function.", "function", 8},
+    {"peer.process", kLevel, "process", HR_AT(peers), "Whose row it is, and 1: the rank, in the own job.", "peer",
+     kPeerBytes},
+    {"peer.class", kLevel, "class", HR_AT(peers) + offsetof(Peer, peer_class),
+     "0: this process, 1: on this host, 2: on another host.", "peer", kPeerBytes},
+    {"peer.messages", kSum, "messages", kSentAt, "The program's messages sent to it.", "peer", kPeerBytes},
+    {"peer.bytes", kSum, "bytes", kSentAt + kBytesIn, "Bytes of them.", "peer", kPeerBytes},
+    {"peer.internal_messages", kSum, "messages", kInternalAt, "The library's own messages sent to it.", "peer",
+     kPeerBytes},
+    {"peer.internal_bytes", kSum, "bytes", kInternalAt + kBytesIn, "Bytes of them.", "peer", kPeerBytes},
+    {"peer.waits", kSum, "waits", HR_AT(peers) + offsetof(Peer, waits), "Long waits for it.", "peer", kPeerBytes},
+    {"peer.wait", kSum, "nanoseconds", HR_AT(peers) + offsetof(Peer, waited), "How long they were.", "peer",
+     kPeerBytes},
+    {"sent.sizes", kSum, "messages", HR_AT(sizes), "Messages sent, by their length in bytes.", "size", 8},
+    {"sent.all_bytes", kSum, "bytes", HR_AT(functions) + offsetof(Function, bytes), "Bytes of messages sent.",
+     "function", kFunctionBytes},
+    {"sent.memory_messages", kSum, "messages", HR_AT(memories), "Messages sent, by the memory of their data.", "memory",
+     kAmountBytes, "sent.sizes"},
+    {"sent.memory_bytes", kSum, "bytes", HR_AT(memories) + kBytesIn, "Bytes of them.", "memory", kAmountBytes,
+     "sent.all_bytes"},
+    {"announced.messages", kSum, "messages", HR_AT(announced),
+     "Messages sent whose data goes when its receiver asks for it; the others go at once."},
+    {"announced.bytes", kSum, "bytes", HR_AT(announced) + kBytesIn, "Bytes of them."},
+    {"received.messages", kSum, "messages", HR_AT(received), "Messages that have come, by the way of their data.",
+     "protocol", kAmountBytes},
+    {"received.bytes", kSum, "bytes", HR_AT(received) + kBytesIn, "Bytes of them.", "protocol", kAmountBytes},
+    {"received.memory_messages", kSum, "messages", HR_AT(to_memories),
+     "The same, by the memory that they are received into.", "memory", kAmountBytes, "received.messages"},
+    {"received.memory_bytes", kSum, "bytes", HR_AT(to_memories) + kBytesIn, "Bytes of them.", "memory", kAmountBytes,
+     "received.bytes"},
+    {"posted.now", kLevel, "receives", HR_AT(posted), "Receives that wait for their message."},
+    {"posted.most", kHighWater, "receives", HR_AT(posted) + offsetof(Level, most),
+     "The most there were in one context."},
+    {"unexpected.now", kLevel, "messages", HR_AT(unexpected), "Messages that wait for their receive."},
+    {"unexpected.most", kHighWater, "messages", HR_AT(unexpected) + offsetof(Level, most), "The most there were."},
+    {"unexpected.bytes", kLevel, "bytes", HR_AT(unexpected_bytes), "Memory that they take."},
+    {"unexpected.most_bytes", kHighWater, "bytes", HR_AT(unexpected_bytes) + offsetof(Level, most), "The most it was."},
+    {"unexpected.messages", kSum, "messages", HR_AT(unexpected_messages),
+     "Messages that had to wait for their receive."},
+    {"wait.times", kSum, "waits", HR_AT(waits), "Long waits: of more than some microseconds."},
+    {"wait.time", kSum, "nanoseconds", HR_AT(waited), "How long they were, from when they had become long."},
+    {"wait.longest", kHighWater, "nanoseconds", HR_AT(longest_wait), "The longest."},
+    {"collective.calls", kSum, "operations", HR_AT(algorithms),
+     "Collective operations, and steps of those over several hosts.", "algorithm", kAmountBytes},
+    {"collective.bytes", kSum, "bytes", HR_AT(algorithms) + kBytesIn, "Their bytes, as selection counts them.",
+     "algorithm", kAmountBytes},
+    {"access.calls", kSum, "operations", HR_AT(accesses), "Operations on windows and files.", "access", kAmountBytes},
+    {"access.bytes", kSum, "bytes", HR_AT(accesses) + kBytesIn, "Bytes of them.", "access", kAmountBytes},
+    {"phase.marks", kSum, "marks", HR_AT(marks), "Calls of MPI_Pcontrol."},
+    {"phase.time", kLevel, "nanoseconds", HR_AT(mark), "When the last ones were, since 1970: mark n at n % length.",
+     "mark", sizeof(Mark)},
+    {"phase.level", kLevel, "level", HR_AT(mark) + offsetof(Mark, level), "Their levels.", "mark", sizeof(Mark)},
+};
+#undef HR_AT
+
+std::string entry_text(const Entry& entry) {
+  std::string out = std::string("{\"name\":\"") + entry.name + "\",\"kind\":\"" + entry.kind + "\",\"unit\":\"" +
+                    entry.unit + "\",\"at\":" + std::to_string(entry.at);
+  if (entry.dimension != nullptr)
+    out += std::string(",\"dimension\":\"") + entry.dimension + "\",\"stride\":" + std::to_string(entry.stride);
+  if (entry.rest_of != nullptr) out += std::string(",\"rest\":{\"place\":0,\"of\":\"") + entry.rest_of + "\"}";
+  return out + ",\"sentence\":" + quoted(entry.sentence) + "}";
+}
+
+std::string entries() {
+  std::string out = "[";
+  for (const Entry& each : kEntries) out += (out.size() > 1 ? "," : "") + entry_text(each);
+  for (std::size_t i = 0; i < std::size(kStatistics); ++i) {
+    const StatisticRecord& record = kStatistics[i];
+    const std::string name = std::string("library.") + record.name;
+    out += "," + entry_text({name.c_str(), record.kind == StatisticRecord::kLevel ? kLevel : kSum, "",
+                             offsetof(Page, statistics) + i * sizeof(Value), record.sentence});
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::string describe(const About& about) {
+  return "{\"about\":" + about_text(about) + ",\"dimensions\":" + dimensions(about) + ",\"counters\":" + entries() +
+         "}";
+}
+
+}  // namespace hr::counters

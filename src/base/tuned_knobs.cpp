@@ -1,0 +1,68 @@
+#include "base/tuned_knobs.hpp"
+
+#include <fstream>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "base/machine.hpp"
+
+namespace hr {
+namespace {
+
+std::string path_beside(const std::string& tuning_file) {
+  if (tuning_file == "off") return {};
+  std::string path = tuning_file;
+  if (tuning_file == "auto") {
+    path = config_directory();
+    if (path.empty()) return {};
+    path += "/headrace/tuning.json";
+  }
+  const auto name = path.find_last_of('/') + 1;  // 0 where there is none
+  if (const auto dot = path.find_last_of('.'); dot != std::string::npos && dot > name) path.resize(dot);
+  return path + ".messages";
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string without(const std::string& path, const std::string& why) {
+  return path + ": " + why + "; run `headrace tune --messages` here";
+}
+
+}  // namespace
+
+TunedKnobs read_tuned_knobs(const std::string& tuning_file) {
+  TunedKnobs found;
+  found.path = path_beside(tuning_file);
+  std::ifstream file(found.path);
+  if (found.path.empty() || !file) return found;
+  std::string machine;
+  std::string version;
+  for (std::string line; std::getline(file, line);) {
+    const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string name(trimmed(text.substr(0, equals)));
+    const std::string value(trimmed(text.substr(equals + 1)));
+    if (name == "machine") {
+      machine = value;
+    } else if (name == "version") {
+      version = value;
+    } else {
+      found.values.emplace_back(name, value);
+    }
+  }
+  if (version != HEADRACE_VERSION) {
+    found.left_out =
+        without(found.path, "it was measured with version \"" + version + "\", this is " + HEADRACE_VERSION);
+  } else if (const std::string here = describe(this_machine()); machine != here) {
+    found.left_out = without(found.path, "it is from another machine (" + machine + "; this is " + here + ")");
+  }
+  if (!found.left_out.empty()) found.values.clear();
+  return found;
+}
+
+}  // namespace hr

@@ -1,0 +1,29 @@
+// Tuned knobs: what `headrace tune --messages` measured, in a file beside the tuning file: tuning.json,
+// tuning.messages.
+//
+//   # comments, as everywhere
+//   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) says it
+//   version = 0.1.0
+//   eager_bytes = 65536               any knobs
+//
+// Such a value takes the place of a knob's default; the configuration file and the environment go before it. A file of
+// another machine or version is left out: home directories are shared by machines of several kinds.
+// Owner: plain values. Threads: any.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hr {
+
+struct TunedKnobs {
+  std::string path;                                         // "" where there is to be none
+  std::vector<std::pair<std::string, std::string>> values;  // names and texts, not looked at
+  std::string left_out;                                     // why; "" where the file is used, or is not there
+};
+
+// `tuning_file`: the value of that knob.
+TunedKnobs read_tuned_knobs(const std::string& tuning_file);
+
+}  // namespace hr

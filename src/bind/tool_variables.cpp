@@ -1,0 +1,99 @@
+#include "bind/tool_variables.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/statistics.hpp"
+#include "p2p/counting.hpp"
+
+namespace hr::bind {
+namespace {
+
+using counters::Amount;
+using counters::page;
+using Kind = PerformanceVariable::Kind;
+using Variables = std::vector<PerformanceVariable>;
+
+template <std::uint64_t Amount::* kMember>
+std::uint64_t sent_to(std::size_t peer_class) {
+  std::uint64_t sum = 0;
+  for (const counters::Peer& row : page.peers) {
+    if (row.peer_class == peer_class) sum += row.sent[0].*kMember + row.sent[1].*kMember;
+  }
+  return sum;
+}
+
+template <std::uint64_t Amount::* kMember>
+std::uint64_t sent_of(std::size_t memory) {
+  if (memory != 0) return page.memories[memory].*kMember;
+  std::uint64_t sum = 0;
+  for (std::size_t each = 0; each < counters::kClasses; ++each) sum += sent_to<kMember>(each);
+  for (const Amount& other : page.memories) sum -= other.*kMember;
+  return sum;
+}
+
+template <std::uint64_t Amount::* kMember>
+std::uint64_t received_by(std::size_t protocol) {
+  return page.received[protocol].*kMember;
+}
+
+// Messages and their bytes, by something that has names.
+template <class Names>
+void add(Variables& all, const std::string& prefix, const Names& names, const std::string& what,
+         std::uint64_t (*messages)(std::size_t), std::uint64_t (*bytes)(std::size_t)) {
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    const std::string name(names[i]);
+    all.push_back({prefix + "_messages_" + name, Kind::kCounter, "Messages " + what + name + ".", messages, i});
+    all.push_back({prefix + "_bytes_" + name, Kind::kCounter, "Bytes of messages " + what + name + ".", bytes, i});
+  }
+}
+
+void add_queues(Variables& all) {
+  const auto add_level = [&](const char* name, const char* sentence, std::uint64_t (*now)(std::size_t),
+                             std::uint64_t (*most)(std::size_t)) {
+    all.push_back({name, Kind::kLevel, std::string(sentence) + " now.", now});
+    all.push_back(
+        {std::string(name) + "_most", Kind::kHighWaterMark, std::string(sentence) + ": the most there were.", most});
+  };
+  add_level(
+      "posted_receives", "Receives that wait for their message", [](std::size_t) { return page.posted.now; },
+      [](std::size_t) { return page.posted.most; });
+  add_level(
+      "unexpected_messages", "Messages that wait for their receive", [](std::size_t) { return page.unexpected.now; },
+      [](std::size_t) { return page.unexpected.most; });
+  add_level(
+      "unexpected_bytes", "Memory in bytes of messages that wait for their receive",
+      [](std::size_t) { return page.unexpected_bytes.now; }, [](std::size_t) { return page.unexpected_bytes.most; });
+}
+
+Variables make() {
+  Variables all;
+  for (std::size_t i = 0; i < std::size(kStatistics); ++i) {
+    const StatisticRecord& record = kStatistics[i];
+    all.push_back({record.name, record.kind == StatisticRecord::kCounter ? Kind::kCounter : Kind::kLevel,
+                   record.sentence, value_of, i});
+  }
+  constexpr const char* kClassNames[] = {"self", "host", "other_host"};
+  constexpr const char* kMemoryNames[] = {"host_memory", "pinned_memory", "managed_memory", "device_memory"};
+  add(all, "sent", kClassNames, "sent, by where the receiver is: ", sent_to<&Amount::count>, sent_to<&Amount::bytes>);
+  add(all, "sent", kMemoryNames, "sent, by the memory of their data: ", sent_of<&Amount::count>,
+      sent_of<&Amount::bytes>);
+  add(all, "received", p2p::names_of_protocols(), "received, by the way of their data: ", received_by<&Amount::count>,
+      received_by<&Amount::bytes>);
+  add_queues(all);
+  all.push_back({"waits", Kind::kCounter, "Waits that were longer than some microseconds.",
+                 [](std::size_t) { return page.waits; }});
+  all.push_back({"wait_nanoseconds", Kind::kCounter, "How long they were, from when they had become long.",
+                 [](std::size_t) { return page.waited; }});
+  return all;
+}
+
+}  // namespace
+
+std::span<const PerformanceVariable> performance_variables() {
+  static const Variables all = make();
+  return all;
+}
+
+}  // namespace hr::bind

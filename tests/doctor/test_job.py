@@ -1,0 +1,132 @@
+"""Jobs: every finding provoked by counters that a test makes up, and the command on a file that is none."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass, field
+
+from machine import ROOT
+
+from headrace.doctor import cli
+from headrace.doctor.job.facts import Job, JobFacts, Rank, numbers
+
+SECONDS = 100.0
+
+
+@dataclass
+class Now:
+    """What a snapshot of a page says."""
+
+    tables: dict
+    state: str = "running"
+    begun: float = 1000.0
+    ended: float | None = 1000.0 + SECONDS
+    taken: float = 5000.0
+
+    def table(self, name):
+        return {label: value for label, value in self.tables[name].items() if value}
+
+    def value(self, name):
+        value = self.tables[name]
+        return sum(value.values()) if isinstance(value, dict) else value
+
+
+@dataclass
+class Made:
+    """A job of ranks that a test changes; nothing is wrong with it."""
+
+    size: int = 4
+    about: dict = field(default_factory=dict)
+    tables: dict = field(default_factory=dict)
+    dead: frozenset = frozenset()
+
+    def facts(self, *problems):
+        ranks = []
+        for rank in range(self.size):
+            about = {"host": "node1", "pid": 100 + rank, "program": "solver", "cores": str(rank), "gpu": None, **self.about.get(rank, {})}
+            tables = {"wait.time": 5_000_000_000, "peer.wait": {}, "peer.messages": {(rank + 1) % self.size: 1000},
+                      "peer.bytes": {(rank + 1) % self.size: 8_000_000}, **self.tables.get(rank, {})}
+            ranks.append(Rank(rank, about, Now(tables), rank not in self.dead))
+        return JobFacts([Job("headrace_1_1", self.size, ranks)], problems)
+
+
+class JobTest(unittest.TestCase):
+    def doctor(self, made, *words, problems=()):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            code = cli.main(["--job", "", "--json", *words], made.facts(*problems))
+        findings = {finding["id"]: finding for finding in json.loads(said.getvalue())["findings"] if finding["level"] != "ok"}
+        return code, findings
+
+    def finds(self, made, code, id_, *texts, problems=()):
+        got, findings = self.doctor(made, problems=problems)
+        self.assertEqual((list(findings), got), ([id_], code))
+        for text in texts:
+            self.assertIn(text, findings[id_]["evidence"])
+
+    def test_nothing_is_wrong(self):
+        self.assertEqual(self.doctor(Made()), (0, {}))
+
+    def test_ranks(self):
+        self.finds(Made(dead=frozenset({2})), 2, "ranks.dead", "rank 2 ended", "102")
+        self.finds(Made(), 0, "ranks.unreadable", "of version 7", problems=["/dev/shm/x: a page of version 7"])
+
+    def test_balance(self):
+        waits = {"wait.time": 60_000_000_000, "peer.wait": {3: 54_000_000_000, 1: 6_000_000_000}}
+        self.finds(Made(tables={0: waits, 1: waits, 2: waits}), 1, "balance.uneven", "from 5% (rank 3) to 60%", "90% of it for rank 3")
+        alike = {"wait.time": 40_000_000_000}
+        self.finds(Made(tables={rank: alike for rank in range(4)}), 0, "balance.waits", "40%")
+
+    def test_placement(self):
+        self.finds(Made(about={1: {"cores": "0"}}), 1, "placement.cores", "ranks 0-1 on node1 share one core")
+        self.finds(Made(about={rank: {"cores": "0-2"} for rank in range(4)}), 1, "placement.cores", "ranks 0-3", "3 cores")
+        self.finds(Made(about={0: {"gpu": "GPU-1"}, 3: {"gpu": "GPU-1"}, 2: {"gpu": "GPU-2"}}), 0, "placement.gpu", "ranks 0, 3")
+        self.assertEqual(self.doctor(Made(about={1: {"cores": "0", "host": "node2"}})), (0, {}))
+
+    def test_messages(self):
+        self.finds(Made(tables={1: {"peer.messages": {0: 20_000_000}, "peer.bytes": {0: 160_000_000}}}), 0, "messages.short",
+                   "rank 1 sends rank 0 200,000 messages a second of 8 bytes")
+
+    def test_queues(self):
+        self.finds(Made(tables={2: {"unexpected.most_bytes": 1 << 30}}), 1, "queues.unexpected", "rank 2", "1 GiB")
+        self.finds(Made(tables={1: {"posted.most": 5000}}), 0, "queues.long", "5,000", "rank 1")
+
+    def test_devices(self):
+        device = {"received.memory_bytes": {"device": 1 << 30}}
+        self.assertEqual(self.doctor(Made(tables={1: {**device, "received.bytes": {"device_get": 1 << 30}}})), (0, {}))
+        self.finds(Made(tables={1: {**device, "received.bytes": {"staged": 1 << 30}}}), 1, "devices.staged", "1 GiB")
+        self.finds(Made(tables={1: {**device, "received.bytes": {"network_staged": 1 << 30}}}), 0, "devices.network")
+        self.finds(Made(tables={1: {**device, "received.bytes": {}, "library.cuda_ipc_misses": 5000}}), 1, "devices.ipc", "5,000")
+
+    def test_numbers(self):
+        self.assertEqual(numbers([3, 1, 2, 7, 9, 10]), "1-3, 7, 9-10")
+
+
+class Command(unittest.TestCase):
+    def run_doctor(self, *words):
+        return subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+
+    def test_no_such_job(self):
+        result = self.run_doctor("--job", "headrace_0_none")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no such job of this user", result.stderr)
+
+    def test_a_file_that_is_none(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"something else")
+            file.flush()
+            result = self.run_doctor("--job", file.name)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("not a file of counters", result.stderr)
+
+    def test_list(self):
+        self.assertIn("balance", self.run_doctor("--job", "--list").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+"""`headrace doctor --run`: what is odd, in links that a test makes up; the command's options; and cores of this machine."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from machine import ROOT
+
+from headrace.doctor import cli
+from headrace.doctor.run.links import Links, RunFacts, read
+
+PAIRS = [(low, high) for high in range(4) for low in range(high)]
+WAYS = PAIRS + [(high, low) for low, high in PAIRS]
+
+
+def made(latency=(), stream=(), together=1.0, what="hosts", ends=4):
+    """Links of 10 us and 1 GB/s, but for those given."""
+    pairs = [pair for pair in PAIRS if max(pair) < ends]
+    ways = [pair for pair in WAYS if max(pair) < ends]
+    return RunFacts([Links(what, [f"node{i}" for i in range(ends)], 1 << 20, {**dict.fromkeys(pairs, 10.0), **dict(latency)},
+                           {**dict.fromkeys(ways, 1048.576), **dict(stream)}, dict.fromkeys(ways, 1048.576 * together))])
+
+
+class Findings(unittest.TestCase):
+    def finds(self, facts, *ids):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            code = cli.main(["--run", "--json"], facts)
+        findings = {finding["id"]: finding["evidence"] for finding in json.loads(said.getvalue())["findings"] if finding["level"] != "ok"}
+        self.assertEqual(list(findings), list(ids))
+        self.assertEqual(code, 1 if any(id_.endswith(".odd") for id_ in ids) else 0)
+        return findings
+
+    def test_all_alike(self):
+        self.finds(made())
+        self.finds(made(ends=2))
+
+    def test_latency(self):
+        found = self.finds(made(latency={(1, 3): 55.0}), "latency.odd")
+        self.assertEqual(found["latency.odd"], "10.0 us for 8 bytes between hosts, 55.0 between node1 - node3 (5.5 times)")
+
+    def test_one_slow_host(self):
+        found = self.finds(made(latency={(0, 3): 50.0, (1, 3): 60.0, (2, 3): 50.0}), "latency.odd")
+        self.assertIn("node1 - node3 (6.0 times), ", found["latency.odd"])
+
+    def test_bandwidth_one_way(self):
+        found = self.finds(made(stream={(2, 0): 4194.304}), "bandwidth.odd")
+        self.assertEqual(found["bandwidth.odd"], "1.0 GB/s between hosts, 250 MB/s over node2 -> node0 (4.0 times)")
+
+    def test_together(self):
+        self.assertIn("40%", self.finds(made(together=2.5), "together.shared")["together.shared"])
+        self.finds(made(together=2.5, ends=2))
+
+    def test_reading(self):
+        rows = [("0-1 alone", 8, 9.0), ("0>1 alone", 4096, 20.0), ("1>0 alone", 4096, 30.0), ("0-1 together", 8, 11.0), ("0>1 together", 4096, 21.0)]
+        links = read({"rows": [{"label": label, "bytes": bytes_, "best": best, "median": 2 * best} for label, bytes_, best in rows]}, "cores", ["a", "b"])
+        self.assertEqual((links.bytes, links.latency, links.stream, links.together),
+                         (4096, {(0, 1): 9.0}, {(0, 1): 20.0, (1, 0): 30.0}, {(0, 1): 21.0}))
+
+
+class Command(unittest.TestCase):
+    def run_doctor(self, *words):
+        return subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--build", os.environ["HR_BUILD"], *words],
+                              capture_output=True, text=True, check=False, timeout=100,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+
+    def test_cores_of_this_machine(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one core")
+        result = self.run_doctor("--run", "--json")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        found = json.loads(result.stdout)["findings"]
+        self.assertEqual([finding["check"] for finding in found][:2], ["latency", "bandwidth"])
+        self.assertRegex(found[0]["evidence"], "us for 8 bytes between cores")
+
+    def test_wrong_words(self):
+        for words, says in ((("--hosts", "a,b"), "--run"), (("--run", "--hosts", "a"), "at least two"), (("--run", "--job"), "two things")):
+            result = self.run_doctor(*words)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(says, result.stderr)
+
+    def test_a_host_that_is_not_there(self):
+        result = self.run_doctor("--run", "--hosts", "localhost,no-such-host.invalid")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("headrace doctor: ", result.stderr)
+        self.assertIn("no-such-host.invalid", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""Chromium, and the page of the monitor in it."""
+
+import contextlib
+import os
+import shutil
+
+import support
+from support import TOKEN
+
+VIEWS = ("jobs", "ranks", "matrix", "calls", "ways", "timeline", "queues", "collectives", "sizes", "hosts", "compare")
+
+
+@contextlib.contextmanager
+def chromium(**more):
+    """A browser window. What the page complains of in its console fails the test."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start where root runs it.
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*arguments, "--disable-dev-shm-usage"])
+        try:
+            yield browser.new_context(viewport={"width": 1200, "height": 820}, **more)
+        finally:
+            browser.close()
+
+
+class Page:
+    def __init__(self, context, address):
+        self.page, self.address = context.new_page(), address
+        self.complaints = []
+        self.page.set_default_timeout(20_000)
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+
+    def open(self, **asked):
+        words = "".join(f"&{name}={value}" for name, value in asked.items())
+        self.page.goto(f"{self.address}/?token={TOKEN}{words}")
+        self.page.wait_for_selector("body[data-drawn]")
+
+    def after(self, act):
+        """Does something and waits until the page has drawn what the address then says."""
+        before = int(self.page.evaluate("document.body.dataset.drawn"))
+        act()
+        self.page.wait_for_function("before => Number(document.body.dataset.drawn) > before && document.body.dataset.address === location.search", arg=before)
+
+    def view(self, name):
+        if self.page.evaluate("document.body.dataset.view") != name:
+            self.after(lambda: self.page.click(f"nav a[href='?view={name}']"))
+
+    def sum(self, name):
+        return float(self.page.get_attribute(f"[data-sum='{name}']", "data-value"))
+
+    def column(self, table, column):
+        return self.page.eval_on_selector_all(f"[data-table='{table}'] td[data-column='{column}']", "cells => cells.map(cell => cell.dataset.value)")
+
+    def fill(self, name, value):
+        self.after(lambda: self.page.fill(f"input[name={name}]", value))
+
+    def screenshot(self, name):
+        """Where HR_SCREENSHOTS says; for docs/monitor."""
+        if folder := os.environ.get("HR_SCREENSHOTS"):
+            self.page.screenshot(path=f"{folder}/{name}.png")

@@ -1,0 +1,90 @@
+"""What the tests of the monitor share: the source tree's modules, made-up runs, a server in a thread, a browser.
+
+HR_BUILD: build directory. HR_MONITOR=required (make test): what the page and its tests need is there, or the test has failed.
+"""
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HR_BUILD", ROOT / "build/dev"))
+sys.path.insert(0, str(ROOT / "python"))
+REQUIRED = os.environ.get("HR_MONITOR") == "required"
+CHROMIUM = shutil.which("chromium")
+TOKEN = "a-token-for-tests-0123456789"
+
+
+def needs(what, there):
+    """Skips a class where something is missing that only `make test` sees to."""
+    return unittest.skipUnless(there or REQUIRED, f"{what} is not here; make test installs it")
+
+
+SERVER = needs("Starlette or uvicorn", all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn")))
+BROWSER = needs("Playwright or chromium", CHROMIUM and importlib.util.find_spec("playwright"))
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="hr-monitor-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def wait_for(what, seconds=20.0, text=""):
+    """The first true answer of what(). A test that waits for longer has failed."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not seen within {seconds} s: {text}")
+        time.sleep(0.02)
+    return found
+
+
+@contextlib.contextmanager
+def serving(place):
+    """The address of a server of `place` that runs in a thread."""
+    import uvicorn
+
+    from headrace.monitor.auth import Gate
+    from headrace.monitor.server import application
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(32)
+    port = listener.getsockname()[1]
+    app = application(place, Gate(TOKEN, port))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        app.state.closing = server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def fetch(address, headers=None, token=TOKEN):
+    """(status, body), redirects followed."""
+    request = urllib.request.Request(address, headers={**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def re_names(expression):
+    """Metrics that an expression of Prometheus names."""
+    return re.findall(r"headrace_[a-z_]+", expression)

@@ -1,0 +1,38 @@
+"""The committed build of the page is what its sources give. Installs by npm ci what the lock file names, into a copy."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import support
+
+PAGE = support.ROOT / "monitor"
+ASSETS = support.ROOT / "python/headrace/monitor/assets"
+
+
+class Assets(support.Scratch):
+    def test_no_registry_is_named(self):
+        self.assertNotIn("resolved", (PAGE / "package-lock.json").read_text())
+        for name, package in json.loads((PAGE / "package-lock.json").read_text())["packages"].items():
+            self.assertTrue(not name or package.get("integrity"), name)
+
+    def test_nothing_is_fetched_from_elsewhere(self):
+        for file in ASSETS.iterdir():
+            self.assertNotRegex(file.read_text(encoding="utf-8"), r"(src|href|url|import)\s*[=(]\s*['\"]?https?://", file.name)
+
+    @unittest.skipUnless(shutil.which("npm"), "npm is not here; it is the one thing of this test that make does not install")
+    def test_a_new_build_is_the_same(self):
+        copy = self.folder / "monitor"
+        shutil.copytree(PAGE, copy, ignore=shutil.ignore_patterns("node_modules"))
+        for words in (["npm", "ci", "--prefer-offline"], ["npm", "run", "build"]):
+            done = subprocess.run(words, cwd=copy, capture_output=True, text=True, timeout=110, env={**os.environ, "HR_ASSETS": str(self.folder / "assets")})
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+        for old in ASSETS.iterdir():
+            self.assertEqual(old.read_text(encoding="utf-8"), (self.folder / "assets" / old.name).read_text(encoding="utf-8"), f"{old.name}: make monitor-page builds it anew")
+        self.assertEqual(len(list(ASSETS.iterdir())), len(list((self.folder / "assets").iterdir())))
+
+
+if __name__ == "__main__":
+    unittest.main()

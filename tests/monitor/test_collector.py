@@ -1,0 +1,89 @@
+"""The collector's thread, the machine's figures, and a management library of GPUs that is missing."""
+
+import threading
+import unittest
+
+import support
+from headrace.monitor.collector import Collector
+from headrace.monitor.history import History, connect
+from headrace.monitor.host import Host
+from headrace.monitor.nvml import Nvml
+from headrace.monitor.query import Range, counters
+from headrace.monitor.synthetic import Job, Synthetic
+
+
+class Failing(Synthetic):
+    failing = True
+
+    def sweep(self, details):
+        self.time += 1
+        if self.failing:
+            raise OSError("no such page")
+        return super().sweep(details)
+
+
+class Collecting(support.Scratch):
+    def test_it_goes_on_after_a_failure(self):
+        source = Failing(Job(ranks=2))
+        collector = Collector(source, None, period=0.02)
+        with support.contextlib.redirect_stderr(support.sys.stdout):
+            collector.start()
+            self.addCleanup(collector.stop)
+            support.wait_for(lambda: collector.state.remarks, text="a remark")
+            self.assertIn("no such page", collector.state.remarks[0])
+            source.failing = False
+            support.wait_for(lambda: collector.state.sweep.readings and not collector.state.remarks, text="readings")
+        self.assertTrue(collector.alive())
+
+    def test_the_last_figures_of_a_job_are_kept(self):
+        source = Failing(Job(ranks=4, seconds=6))
+        source.failing = False
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        collector = Collector(source, history)
+        for _ in range(10):
+            collector.round()
+        db = connect(history.path)
+        self.addCleanup(db.close)
+        truth = source.sweep(True).readings
+        self.assertEqual(sum(row[1] for row in counters(db, Range(1), "sent_to")), sum(reading.brief.sent for reading in truth))
+        self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
+
+    def test_readers_are_told(self):
+        collector = Collector(Synthetic(Job(ranks=2)), None, period=0.02)
+        collector.start()
+        self.addCleanup(collector.stop)
+        with collector.changed:
+            self.assertTrue(collector.changed.wait(10))
+        self.assertEqual(threading.active_count() > 1, True)
+
+
+class Machine(support.Scratch):
+    def proc(self, busy, received):
+        (self.folder / "net").mkdir(exist_ok=True)
+        (self.folder / "net/dev").write_text("head\nhead\n  eth0: %d 0 0 0 0 0 0 0 77 0\n broken\n" % received)
+        (self.folder / "stat").write_text(f"cpu {busy} 0 0 {1000 - busy} 0 0 0 0 0 0\n")
+
+    def test_rates(self):
+        host = Host(self.folder, Nvml("no-such-library.so"))
+        self.proc(100, 1000)
+        self.assertEqual(host.look(), {})
+        (self.folder / "stat").write_text("cpu 175 0 0 925 0 0 0 0 0 0\n")
+        (self.folder / "net/dev").write_text("head\nhead\n  eth0: 999000 0 0 0 0 0 0 0 77 0\n")
+        (figures,) = host.look().values()
+        self.assertEqual(figures["cpu.busy"], 0.75)
+        self.assertGreater(figures["net.eth0.rx"], 0)
+        self.assertEqual(figures["net.eth0.tx"], 0)
+
+    def test_nothing_to_read(self):
+        host = Host(self.folder / "missing", Nvml("no-such-library.so"))
+        self.assertEqual((host.look(), host.look()), ({}, {}))
+
+    def test_this_machine(self):
+        host = Host()
+        host.look()
+        self.assertTrue(all(0 <= value for figures in host.look().values() for value in figures.values()))
+
+
+if __name__ == "__main__":
+    unittest.main()

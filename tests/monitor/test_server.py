@@ -1,0 +1,217 @@
+"""The server: token and names, answers against the database, metrics, and that nothing else is to be had."""
+
+import http.client
+import json
+import socket
+import subprocess
+import time
+import unittest
+import unittest.mock
+import urllib.parse
+
+import support
+from support import TOKEN, fetch, serving
+from headrace.monitor import query
+from headrace.monitor.answers import ANSWERS, Place
+from headrace.monitor.auth import Gate
+from headrace.monitor.collector import Collector
+from headrace.monitor.history import History, connect
+from headrace.monitor.model import clean
+from headrace.monitor.query import Range
+from headrace.monitor.recorded import record
+from headrace.monitor.synthetic import Job, Synthetic
+
+EVIL = '<img src=x onerror=alert(1)>"\n\\'
+
+
+@support.SERVER
+class Serving(support.Scratch):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "run.sqlite"
+        record(self.path, Job(ranks=16, seconds=60), 60)
+        self.stack = support.contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+        self.address = self.stack.enter_context(serving(Place(self.path)))
+
+    def get(self, path, **more):
+        status, body = fetch(self.address + path, **more)
+        return status, json.loads(body)
+
+    def test_without_the_token_nothing_is_said(self):
+        for path in ("/", "/api/jobs", "/api/events", "/metrics", "/monitor.js", "/nothing"):
+            status, body = fetch(self.address + path, token=None)
+            self.assertEqual(status, 403, path)
+            self.assertNotIn(b"halo3d", body)
+
+    def test_wrong_tokens_are_answered_ever_later(self):
+        times = []
+        for _ in range(3):
+            begin = time.monotonic()
+            self.assertEqual(fetch(self.address + "/api/jobs", token="wrong")[0], 403)
+            times.append(time.monotonic() - begin)
+        self.assertGreater(times[2], 0.4)
+        with unittest.mock.patch.object(Gate, "slow_down", side_effect=AssertionError):  # the right one is not
+            self.assertEqual(fetch(self.address + "/api/jobs")[0], 200)
+
+    def test_the_delay_is_bounded(self):
+        gate = Gate(TOKEN, 1)
+        gate._wrong = 1000
+        self.assertEqual(gate.delay(), 5.0)
+        self.assertFalse(gate.right(None) or gate.right("") or gate.right(TOKEN + "x") or gate.right("ä\udc80"))
+
+    def test_the_token_of_the_address_becomes_a_cookie(self):
+        host = urllib.parse.urlsplit(self.address).netloc
+        connection = http.client.HTTPConnection(host, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request("GET", f"/?token={TOKEN}&view=ranks")
+        answer = connection.getresponse()
+        answer.read()
+        self.assertEqual((answer.status, answer.getheader("location")), (303, "/?view=ranks"))
+        cookie = answer.getheader("set-cookie")
+        self.assertIn("HttpOnly", cookie)
+        self.assertIn("samesite=strict", cookie.lower())
+        self.assertEqual(fetch(self.address + "/api/jobs", {"Cookie": cookie.split(";")[0]}, token=None)[0], 200)
+
+    def test_other_names_are_refused(self):
+        for name in ("evil.example", "evil.example:8642", "127.0.0.1.evil.example", ""):
+            self.assertEqual(fetch(self.address + "/api/jobs", {"Host": name})[0], 421, name)
+        for name in ("localhost", "localhost:1", "127.0.0.1:9", "[::1]:9", "[::1]"):
+            self.assertEqual(fetch(self.address + "/api/jobs", {"Host": name})[0], 200, name)
+
+    def test_answers_are_those_of_the_database(self):
+        db = connect(self.path)
+        self.addCleanup(db.close)
+        self.assertEqual(self.get("/api/jobs"), (200, query.jobs(db)))
+        self.assertEqual(self.get("/api/ranks?ranks=2-5")[1], query.ranks(db, Range(1, ranks=frozenset(range(2, 6)))))
+        matrix = self.get("/api/matrix?metric=bytes")[1]
+        self.assertEqual(sum(matrix["value"]), db.execute("SELECT sum(sent_bytes) FROM ranks").fetchone()[0])
+        self.assertEqual(self.get("/api/timeline")[1], query.timeline(db, Range(1)))
+
+    def test_wrong_questions_get_a_sentence(self):
+        for path in ("/api/ranks?job=77", "/api/ranks?ranks=a", "/api/matrix?metric=beauty", "/api/counters?kind=secrets", "/api/counters",
+                     "/api/timeline?from=yesterday", "/api/timeline?to=nan", "/api/ranks?job=%3Cscript%3E", "/api/ranks?ranks=" + "1," * 5000 + "x"):
+            status, said = self.get(path)
+            self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
+            self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
+        self.assertEqual(self.get("/api/nothing")[0], 404)
+        self.assertEqual(set(ANSWERS), {"jobs", "ranks", "matrix", "counters", "timeline", "machine"})
+
+    def test_no_other_file_is_served(self):
+        for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):
+            self.assertEqual(fetch(self.address + path)[0], 404, path)
+        for path in ("/", "/monitor.js", "/monitor.css"):
+            self.assertEqual(fetch(self.address + path)[0], 200, path)
+
+    def test_headers_forbid_what_the_page_does_not_need(self):
+        with support.urllib.request.urlopen(support.urllib.request.Request(self.address, headers={"Authorization": f"Bearer {TOKEN}"})) as answer:
+            self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
+            self.assertEqual(answer.headers["cache-control"], "no-store")
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request("POST", "/api/jobs", headers={"Authorization": f"Bearer {TOKEN}"})
+        self.assertEqual(connection.getresponse().status, 405)
+
+    def test_a_history_that_vanishes_is_said(self):
+        self.path.unlink()
+        status, said = self.get("/api/jobs")
+        self.assertEqual(status, 503)
+        self.assertIn("is not there", said["problem"])
+
+
+@support.SERVER
+class Live(support.Scratch):
+    def setUp(self):
+        super().setUp()
+        source = Synthetic(Job(key=clean(EVIL), program=EVIL.strip(), ranks=4))
+        source.time += 30
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        self.collector = Collector(source, history, period=0.05)
+        self.collector.start()
+        self.addCleanup(self.collector.stop)
+        self.place = Place(history.path, self.collector)
+
+    def test_events(self):
+        with serving(self.place) as address, support.urllib.request.urlopen(
+                support.urllib.request.Request(address + "/api/events", headers={"Authorization": f"Bearer {TOKEN}"}), timeout=10) as stream:
+            rounds = []
+            while len(rounds) < 3:
+                line = stream.readline().decode()
+                if line.startswith("data: ") and (said := json.loads(line[6:]))["round"]:
+                    rounds.append(said["round"])
+                    self.assertTrue(said["live"])
+            self.assertEqual(rounds, sorted(set(rounds)))
+
+    def test_metrics(self):
+        support.wait_for(lambda: self.collector.state.sweep.readings, text="a sweep")
+        with serving(self.place) as address:
+            text = fetch(address + "/metrics")[1].decode()
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        sent = [line for line in lines if line.startswith("headrace_sent_bytes_total{")]
+        self.assertEqual(sum(int(line.split()[-1]) for line in sent), 4 * 30 * 200 * 4 * 8192)
+        for line in lines:
+            self.assertRegex(line, r'^[a-z_]+(\{([a-z_]+="(\\.|[^"\\])*",?)*\})? [-0-9.e+]+$')
+        dashboard = json.loads((support.ROOT / "python/headrace/monitor/grafana.json").read_text())
+        names = {line.partition("{")[0].partition(" ")[0] for line in lines} | {"headrace_host_cpu", "headrace_host_network_bytes_per_second", "headrace_host_gpu"}
+        for panel in dashboard["panels"]:
+            for target in panel["targets"]:
+                self.assertTrue(set(support.re_names(target["expr"])) <= names, target["expr"])
+
+    def test_a_saved_run_has_no_metrics(self):
+        with serving(Place(self.place.path)) as address:
+            self.assertEqual(fetch(address + "/metrics")[0], 404)
+
+
+@support.SERVER
+class Command(support.Scratch):
+    def run_it(self, *words, **more):
+        return subprocess.run([support.sys.executable, "-m", "headrace", "monitor", *words], capture_output=True, text=True, timeout=60,
+                              cwd=support.ROOT / "python", **more)
+
+    def test_two_on_one_port(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            said = self.run_it("--port", str(port), "--history", str(self.folder / "h.sqlite"))
+        self.assertEqual(said.returncode, 2)
+        self.assertIn(f"port {port} of 127.0.0.1 is taken", said.stderr)
+        self.assertNotIn("Traceback", said.stderr)
+
+    def test_files_that_are_no_run(self):
+        (self.folder / "text").write_text("hello\n" * 200)
+        for file, sentence in (("missing", "No such file"), ("text", "not a history")):
+            said = self.run_it("--open", str(self.folder / file))
+            self.assertEqual(said.returncode, 2, said.stderr)
+            self.assertIn(sentence, said.stderr)
+            self.assertNotIn("Traceback", said.stderr)
+
+    def test_nothing_to_save(self):
+        said = self.run_it("--save", str(self.folder / "run"), "--history", str(self.folder / "h.sqlite"), "--job", "no-such-job")
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("there is no job", said.stderr)
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_short_token_is_refused(self):
+        (self.folder / "token").write_text("short\n")
+        said = self.run_it("--port", "0", "--token-file", str(self.folder / "token"), "--history", str(self.folder / "h.sqlite"))
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("at least 16 characters", said.stderr)
+
+    def test_it_ends_when_told(self):
+        monitor = subprocess.Popen([support.sys.executable, "-m", "headrace", "monitor", "--port", "0", "--history", str(self.folder / "h.sqlite")],
+                                   stdout=subprocess.PIPE, text=True, cwd=support.ROOT / "python")
+        address = monitor.stdout.readline().split()[-1]
+        parts = urllib.parse.urlsplit(address)
+        self.assertEqual(parts.hostname, "127.0.0.1")
+        stream = support.urllib.request.urlopen(support.urllib.request.Request(  # an open page does not keep it
+            f"http://{parts.netloc}/api/events", headers={"Authorization": f"Bearer {parts.query.partition('=')[2]}"}), timeout=10)
+        monitor.terminate()
+        self.assertEqual(monitor.wait(15), 0)
+        stream.close()
+        monitor.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,221 @@
+"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case> [<program>]."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "python"))
+from headrace import counters  # noqa: E402
+
+MPIEXEC, KNOWN = sys.argv[1], sys.argv[2]
+
+
+def until(condition, what: str, seconds: float = 60):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{what}: not within {seconds:.0f} s")
+        time.sleep(0.01)
+    return found
+
+
+def same(what: str, found, wanted) -> None:
+    if found != wanted:
+        raise SystemExit(f"{what}: the page says {found}, the program {wanted}")
+
+
+def pages_of(process: subprocess.Popen, ranks: int) -> list[counters.Page]:
+    """Those of the ranks that this mpiexec started."""
+    def found():
+        mine = [page for page in counters.look().pages if is_below(page.about["pid"], process.pid)]
+        return mine if len(mine) == ranks else None
+    return sorted(until(found, "pages"), key=lambda page: page.rank)
+
+
+def is_below(pid: int, above: int) -> bool:
+    while pid > 1:
+        if pid == above:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            return False
+    return False
+
+
+def classes(table: dict) -> dict[int, int]:
+    """By the number of the class."""
+    return {int(label.split("-")[0] or 0).bit_length() - 1 if not label.startswith("0-") else 0: value
+            for label, value in table.items()}
+
+
+def compare(page: counters.Page, known: dict) -> None:
+    now, rank = page.read(), f"rank {page.rank}"
+    whole = {key: {int(k): v for k, v in known[key].items()} for key in ("messages", "bytes", "sizes")}
+    same(f"{rank}, messages", now.table("peer.messages"), whole["messages"])
+    same(f"{rank}, bytes", now.table("peer.bytes"), whole["bytes"])
+    if not now.value("peer.internal_messages"):
+        same(f"{rank}, sizes", classes(now.table("sent.sizes")), whole["sizes"])
+        same(f"{rank}, memory", now.table("sent.memory_messages"), known["memory"])
+        same(f"{rank}, bytes by memory", now.table("sent.memory_bytes"), known["memory_bytes"])
+    calls = now.table("function.calls")
+    for name, number in known["calls"].items():
+        same(f"{rank}, {name}", calls.get(name), number)
+    same(f"{rank}, MPI_Init", calls.get("MPI_Init", 0) + calls.get("MPI_Init_thread", 0), 1)
+    same(f"{rank}, all bytes", now.value("sent.all_bytes"), now.value("peer.bytes") + now.value("peer.internal_bytes"))
+    same(f"{rank}, all sizes", now.value("sent.sizes"), now.value("peer.messages") + now.value("peer.internal_messages"))
+    same(f"{rank}, queues", [now.value("posted.now"), now.value("unexpected.now"), now.value("unexpected.bytes")], [0, 0, 0])
+    same(f"{rank}, marks", [now.value("phase.marks"), now.values("phase.level")[:3]], [3, [1, 2, 3]])
+    same(f"{rank}, state", now.state, "running")
+    if not now.value("posted.most") or not now.value("collective.calls"):
+        raise SystemExit(f"{rank}: no receive was ever posted, or no collective operation carried out")
+
+
+def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        command = [MPIEXEC, "--timeout", "100", "-n", str(ranks), KNOWN, directory, str(seed), str(count)]
+        process = subprocess.Popen(command + (["device"] if devices else []), env={**os.environ, **environment})
+        try:
+            files = [Path(directory) / f"{rank}.json" for rank in range(ranks)]
+            until(lambda: process.poll() is not None or all(file.exists() for file in files), "the ranks' files", 100)
+            pages = pages_of(process, ranks)
+            for page, file in zip(pages, files):
+                compare(page, json.loads(file.read_text()))
+            # What all have sent, all have received.
+            snapshots = [page.read() for page in pages]
+            total = lambda *names: sum(snapshot.value(name) for snapshot in snapshots for name in names)
+            same("all messages received", total("received.messages"), total("peer.messages", "peer.internal_messages"))
+            same("all bytes received", total("received.bytes"), total("peer.bytes", "peer.internal_bytes"))
+            (Path(directory) / "go").touch()
+            if process.wait(60) != 0:
+                raise SystemExit("the job has failed")
+            same("state after the end", {page.read().state for page in pages}, {"finalized"})
+            same("alive", [page.alive() for page in pages], [False] * ranks)
+            same("pages that are left", [page.place for page in counters.look(job=pages[0].job).pages], [])
+        finally:
+            process.kill() if process.poll() is None else None
+            process.wait()
+
+
+def alone() -> None:
+    """A process without mpiexec: a memory file, which goes with it even if it is killed."""
+    with tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen([KNOWN, directory, "1", "64"])
+        until((Path(directory) / "0.json").exists, "the file")
+        page = pages_of(process, 1)[0]
+        same("place", page.place.startswith(f"/proc/{process.pid}/fd/"), True)
+        compare(page, json.loads((Path(directory) / "0.json").read_text()))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        same("alive", page.alive(), False)
+        same("its last state", page.read().state, "running")
+        same("pages that are left", counters.look(job=page.job).pages, [])
+
+
+def unseen() -> None:
+    """Switched off: there is no page, and nothing is saved."""
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "go").touch()
+        run = Path(directory) / "run.hrc"
+        subprocess.run([MPIEXEC, "--save-counters", str(run), "-n", "1", KNOWN, directory, "1", "16"], timeout=60, check=True,
+                       env={**os.environ, "HEADRACE_COUNTERS": "off"})
+        same("pages", counters.load(run), [])
+
+
+def without_mpiexec() -> None:
+    """Its mpiexec is killed: nothing is left."""
+    with tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen([MPIEXEC, "-n", "2", KNOWN, directory, "1", "16"], stderr=subprocess.DEVNULL)
+        pages = pages_of(process, 2)
+        process.kill()
+        process.wait()
+        until(lambda: not any(page.alive() for page in pages), "the ranks' end")
+        same("pages that are left", counters.look(job=pages[0].job).pages, [])
+        same("files that are left", [name for name in os.listdir("/dev/shm") if pages[0].job in name], [])
+
+
+def saved() -> None:
+    """What --save-counters keeps: of ranks that end well, and of those of a job that is killed."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        (Path(directory) / "go").touch()
+        command = [MPIEXEC, "--save-counters", str(run), "-n", "3", KNOWN, directory, "3", "200"]
+        same("exit code", subprocess.run(command, timeout=60, check=False).returncode, 0)
+        pages = counters.load(run)
+        same("pages", [page.rank for page in pages], [0, 1, 2])
+        for page in pages:
+            same("state", page.read().state, "finalized")
+            same("messages", sum(page.read().table("peer.messages").values()),
+                 sum(json.loads((Path(directory) / f"{page.rank}.json").read_text())["messages"].values()))
+        (Path(directory) / "go").unlink()
+        (Path(directory) / "0.json").unlink()
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until((Path(directory) / "0.json").exists, "the file")
+        # A rank that is killed leaves its page to mpiexec.
+        os.kill(pages_of(process, 3)[1].about["pid"], signal.SIGKILL)
+        same("exit code", process.wait(60), 128 + signal.SIGKILL)
+        same("states after a death", {page.read().state for page in counters.load(run)}, {"running"})
+        command[2] = directory + "/none/run.hrc"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        same("exit code without a directory", (done.returncode, "--save-counters: cannot write" in done.stderr), (1, True))
+        same("what is left", [name for name in os.listdir(directory) if name.startswith("run.hrc.")], [])
+
+
+def sums(ranks: int, *command: str) -> list[tuple[int, int]]:
+    """Messages and bytes that each rank of the program has sent."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        subprocess.run([MPIEXEC, "--save-counters", str(run), "--timeout", "60", "-n", str(ranks), *command], check=True,
+                       stdout=subprocess.DEVNULL)
+        return [(now.value("peer.messages"), now.value("peer.bytes")) for now in map(counters.Page.read, counters.load(run))]
+
+
+def more(few: list[tuple[int, int]], many: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(after[0] - before[0], after[1] - before[1]) for before, after in zip(few, many)]
+
+
+def halo3d(program: str) -> None:
+    """Steps that are added send six faces each."""
+    for pattern in ("packed", "isend-irecv", "overlap"):
+        run = lambda steps: sums(4, program, "--device", "host", "--local", "8,16,32", "--procs", "2,2,1", "--pattern", pattern,
+                                 "--steps", str(steps))
+        faces = 2 * 3 * 4 * (8 * 16 + 16 * 32 + 8 * 32)  # three fields of floats
+        found = more(run(5), run(15))
+        same(f"halo3d {pattern}, bytes of ten steps", [each[1] for each in found], [10 * faces] * 4)
+
+
+def latency(program: str) -> None:
+    run = lambda count: sums(2, program, "--sizes", "8,1000", "--iters", str(count), "--warmup", "10", "--reps", "7")
+    same("latency, 7 times 50 messages of two sizes", more(run(100), run(150)), [(2 * 350, 350 * 1008)] * 2)
+
+
+def main(case: str) -> None:
+    hosts = {"HEADRACE_AS_HOSTS": "2"}
+    if case == "host":
+        for ranks in (1, 2, 3, 4, 5):
+            messages(ranks, ranks, 300, False, {})
+        messages(2, 9, 300, False, {"HEADRACE_SHM_SINGLE_COPY": "off"})
+    elif case == "hosts":
+        messages(4, 6, 300, False, hosts)
+    elif case == "device":
+        messages(2, 7, 300, True, {})
+        messages(3, 8, 200, True, hosts)
+    elif case == "alone":
+        alone()
+        unseen()
+        without_mpiexec()
+    elif case in ("halo3d", "latency"):
+        globals()[case](sys.argv[4])
+    elif case == "saved":
+        saved()
+    print("ok")
+
+
+main(sys.argv[3])

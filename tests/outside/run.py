@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Programs of others, with checks of their own, on Headrace: sources as Debian or PyPI has them, built by our mpicc, unchanged.
+
+  run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds
+
+A program that is there already is not fetched or built again: the library is found at run time. Prints what each test of
+each program said and the totals; the exit code is 1 where one failed. packages.py has the programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import packages
+
+# Where Debian's sources are asked for, in files of our own: the system's configuration stays as it is.
+RELEASE = "bookworm"
+APT = """Dir::Etc::sourcelist "{0}/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::State::lists "{0}/lists";
+"""
+
+
+def fetch_debian(name: str, work: Path) -> Path:
+    """The unpacked source package, with Debian's patches."""
+    to = work / "src" / name
+    if to.exists():
+        return to
+    apt = work / "apt"
+    (apt / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    to.parent.mkdir(exist_ok=True)
+    (apt / "sources.list").write_text(f"deb-src http://deb.debian.org/debian {RELEASE} main\n")
+    (apt / "conf").write_text(APT.format(apt))
+    environment = {**os.environ, "APT_CONFIG": str(apt / "conf")}
+    for command in (["apt-get", "update", "-q"], ["apt-get", "source", "-q", "--download-only", name]):
+        subprocess.run(command, check=True, cwd=to.parent, env=environment, stdout=subprocess.DEVNULL)
+    description = next(to.parent.glob(f"{name}_*.dsc"))
+    subprocess.run(["dpkg-source", "--no-check", "-x", description, to], check=True, stdout=subprocess.DEVNULL)
+    return to
+
+
+def fetch_python(name: str, work: Path) -> Path:
+    """The unpacked source distribution, beside an environment that builds it (no isolation: numpy is not built anew)."""
+    to = work / "src" / name
+    if to.exists():
+        return to
+    environment = work / "build" / name / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
+    pip = [environment / "bin" / "python", "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "cython>=3.0", "setuptools>=61", "wheel", "numpy", "scipy"], check=True)
+    archives = work / "archives" / name
+    subprocess.run([*pip, "download", "--no-binary", name, "--no-deps", "--no-build-isolation", "-d", archives, name], check=True)
+    to.mkdir(parents=True)
+    with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
+        for member in archive.getmembers():  # less the folder that all of it is in
+            member.name = member.name.partition("/")[2] or "."
+            archive.extract(member, to)
+    return to
+
+
+def fetch(package: packages.Package, work: Path) -> Path:
+    return (fetch_python if package.python else fetch_debian)(package.name, work)
+
+
+def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
+    """The build directory, made once."""
+    source = fetch(package, work)
+    to = work / "build" / package.name
+    if (to / "built").exists():
+        return to
+    to.mkdir(parents=True, exist_ok=True)
+    with open(to / "build.log", "w", encoding="utf-8") as log:
+        for step in package.build:
+            words = [word.format(source=source, build=to, cpus=os.cpu_count()) for word in step]
+            where = source if step[0] == "autoreconf" else to
+            if subprocess.run(words, cwd=where, env=environment, stdout=log, stderr=log, check=False).returncode != 0:
+                sys.exit(f"{package.name}: {' '.join(words)} failed; see {log.name}")
+    (to / "built").touch()
+    return to
+
+
+def run(package: packages.Package, build_directory: Path, source: Path, hosts: int, ranks: int, environment: dict[str, str]) -> tuple[int, int]:
+    """How many tests passed, and failed."""
+    passed = failed = 0
+    results = build_directory / f"results-{hosts}"
+    results.mkdir(exist_ok=True)
+    settings = {**environment, "HEADRACE_AS_HOSTS": str(hosts), "srcdir": str(source / package.tests_in)}
+    where = (source if package.python else build_directory) / package.tests_in
+    for test in package.tests:
+        words = [word.format(ranks=ranks, limit=test.limit, build=build_directory) for word in test.command]
+        begun = time.monotonic()
+        log = results / f"{test.name}.log"
+        with open(log, "w", encoding="utf-8") as output:
+            code = subprocess.run(words, cwd=where, env=settings, stdout=output, stderr=output,
+                                  stdin=subprocess.DEVNULL, check=False).returncode
+        good, bad = test.count(log.read_text(encoding="utf-8", errors="replace"), code)
+        passed += good
+        failed += bad
+        how = "ok" if bad == 0 else f"FAILED, see {log}"
+        print(f"{package.name} {test.name}, {hosts} host(s): {good} passed, {bad} failed, {time.monotonic() - begun:.0f} s: {how}", flush=True)
+    return passed, failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--hosts", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given = parser.parse_args()
+    work = given.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "PATH": f"{given.prefix.resolve() / 'bin'}:{os.environ['PATH']}", "HEADRACE_OVERSUBSCRIBE": "quiet"}
+    passed = failed = 0
+    for package in packages.ALL:
+        if given.names and package.name not in given.names:
+            continue
+        directory = build(package, work, environment)
+        for hosts in given.hosts:
+            good, bad = run(package, directory, work / "src" / package.name, hosts, given.ranks, environment)
+            passed, failed = passed + good, failed + bad
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
