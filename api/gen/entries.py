@@ -61,6 +61,10 @@ def is_object(parameter: Parameter) -> bool:
     return parameter.kind.role == "handle" and not parameter.is_array
 
 
+def changes_handle(parameter: Parameter) -> bool:
+    return parameter.kind.role in ("handle", "request", "message") and parameter.is_out
+
+
 class Writer:
     def __init__(self, function: Function, large: bool, fallback: str | None, number: int):
         self.function, self.large, self.fallback, self.number = function, large, fallback, number
@@ -108,30 +112,64 @@ class Writer:
         function = self.function
         prototype = function.prototype(self.large, "P")
         name = function.form(self.large)
+        watched = self.watched()
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
-        if not function.any_time:
-            addresses = ", ".join(filter(None, map(self.address, function.parameters_of(self.large))))
-            self.emit(f"if (!ready) [[unlikely]] if (const int code_ = enter_checked(kCall, {{{addresses}}}); code_ != 0)"
-                      " return code_;")
+        if watched:
+            names = ", ".join(["__builtin_return_address(0)", *self.names()])
+            flag = "watching" if function.any_time else "!ready"
+            self.emit(f"if ({flag}) [[unlikely]] if (!let_through()) return watched_{name}({names});")
+        elif not function.any_time:
+            self.emit("if (!ready) [[unlikely]] if (!runtime::in_use()) not_ready(kCall.function);")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
         self.emit(f"const counters::CallIf<{self.number}> counted(guard.entered());" if function.tests else
                   f"const counters::Call<{self.number}> counted;")
         for parameter in self.in_checking_order():
             self.visit(parameter)
         self.call()
-        return f'extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
+        return f'{watched}extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
 
-    def address(self, parameter: Parameter) -> str | None:
-        """A parameter that is an address, as enter_checked() is told of it."""
-        role = parameter.kind.role
+    # --- watched calls ---
+
+    def names(self) -> list[str]:
+        return [p.name for p in self.function.parameters_of(self.large)]
+
+    def watched(self) -> str:
+        """What the entry point is left for where calls are watched (bind/checked_calls.hpp); empty: it never is."""
+        function = self.function
+        if any(p.kind.role == "varargs" for p in function.parameters):
+            return ""
+        if function.any_time and not any(changes_handle(p) for p in function.parameters):
+            return ""
+        name = function.form(self.large)
+        parameters = [p.declare(self.large) for p in function.parameters_of(self.large)]
+        arguments = ", ".join(filter(None, map(self.argument, function.parameters_of(self.large))))
+        at = "Needs::kNothing" if function.any_time else "Needs::kInitialized"
+        return (f"[[gnu::cold, gnu::noinline]] static int watched_{name}({', '.join(['const void *caller_', *parameters])})"
+                f' {{\n  static constexpr Call kCall{{"{name}"{self.fallback or ""}}};\n'
+                f"  return watch(kCall, {at}, caller_, {{{arguments}}}, [&] {{ return P{name}({', '.join(self.names())}); }});\n"
+                "}\n")
+
+    def argument(self, parameter: Parameter) -> str | None:
+        """A parameter as check/call.hpp describes it; None: nobody looks at it."""
+        role, name = parameter.kind.role, parameter.name
+        if role in ("handle", "request", "message"):
+            kind = parameter.kind.object.split("::")[1]
+            if parameter.is_array or parameter.is_out:
+                use = {"in": "kGiven", "out": "kMade", "inout": "kChanged"}[parameter.direction]
+                length = (self.length_of(parameter) or "0") if parameter.is_array else "1"
+                if length not in self.names() and not length.isdigit():
+                    length = "0"
+                return f'Argument::handles("{name}", {name}, Argument::Use::{use}, ObjectKind::k{kind}, {length})'
+            return f'Argument::handle("{name}", {name}, ObjectKind::k{kind})'
+        if role == "integer" and not parameter.is_array and not parameter.is_out:
+            return f'Argument::number("{name}", {name})'
         if role == "buffer" and not parameter.is_array:
             use = "kWritten" if parameter.is_out else "kRead"
-        elif role == "status" or (role in ("integer", "handle", "request", "message")
-                                  and (parameter.is_array or parameter.is_out)):
+        elif role == "status" or (role == "integer" and (parameter.is_array or parameter.is_out)):
             use = "kForHost"
         else:
             return None
-        return f'{{"{parameter.name}", {parameter.name}, Argument::Use::{use}}}'
+        return f'Argument::memory("{name}", {name}, Argument::Use::{use})'
 
     def in_checking_order(self) -> list[Parameter]:
         """First what says where errors are raised and who the members are, then roots, which others depend on."""

@@ -29,6 +29,10 @@ bool asked_to_check(std::string_view asked) noexcept {
   return !find([&](std::string_view word) { return word == asked || word == "full"; }).empty();
 }
 
+bool asked_for_full_check() noexcept {
+  return !find([](std::string_view word) { return word == "full"; }).empty();
+}
+
 std::string unknown_check() {
   return std::string(find([](std::string_view word) { return std::ranges::find(kWords, word) == kWords.end(); }));
 }

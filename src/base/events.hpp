@@ -53,7 +53,8 @@ inline constexpr int kMostElements = 8;
 using Sink = void (*)(Event event, std::span<const std::int64_t> elements);
 
 namespace detail {
-inline std::uint32_t wanted = 0;  // a bit each
+inline std::uint32_t wanted = 0;                     // a bit each, and kChecker
+inline constexpr std::uint32_t kChecker = 1U << 31;  // the checker (check/) looks at messages and collectives itself
 inline Sink sink = nullptr;
 // Told when the first is wanted and the last is not any more; for what is otherwise while somebody listens.
 inline void (*changed)() = nullptr;
@@ -62,6 +63,12 @@ inline void (*changed)() = nullptr;
 [[nodiscard]] inline bool wanted() noexcept { return detail::wanted != 0; }
 [[nodiscard]] inline bool wanted(Event event) noexcept {
   return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
+}
+// The checker begins or ceases to look: whoever asks wanted() first asks then what it has set.
+inline void let_checker_look(bool looks) {
+  const bool before = wanted();
+  detail::wanted = looks ? detail::wanted | detail::kChecker : detail::wanted & ~detail::kChecker;
+  if (before != wanted() && detail::changed != nullptr) detail::changed();
 }
 inline void emit(Event event, std::initializer_list<std::int64_t> elements) {
   if (wanted(event)) [[unlikely]]

@@ -5,7 +5,7 @@
 // stands in device_check.cpp. Threads: library lock; every thread has a call of its own.
 #pragma once
 
-#include <initializer_list>
+#include <span>
 
 #include "base/status.hpp"
 #include "bind/checked_calls.hpp"
@@ -17,6 +17,7 @@ namespace hr::bind::device_check {
 bool begin();
 
 // A call begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not.
-Status look_at(const char* function, std::initializer_list<Argument> arguments);
+// Nothing where the check was not asked for.
+Status look_at(const char* function, std::span<const Argument> arguments);
 
 }  // namespace hr::bind::device_check

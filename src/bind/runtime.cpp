@@ -11,12 +11,14 @@
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
+#include "bind/checked_calls.hpp"
 #include "bind/crash.hpp"
 #include "bind/device_check.hpp"
 #include "bind/function_names.hpp"
 #include "bind/handles.hpp"
 #include "bind/version.hpp"
 #include "boot/boot.hpp"
+#include "check/check.hpp"
 #include "coll/coll.hpp"
 #include "coll/counting.hpp"
 #include "coll/select/tuning.hpp"
@@ -42,7 +44,7 @@ enum class World { kBefore, kInside, kAfter };
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
-  bool checked = false;  // entry points go through enter_checked()
+  bool checked = false;  // calls are watched (checked_calls.hpp)
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;
   pthread_t main_thread{};
@@ -95,8 +97,10 @@ Status bring_up() {
   mem::init();
   HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
   if (knobs().counters) publish_counters();
-  state.checked = device_check::begin();
+  const bool devices = device_check::begin();
+  state.checked = check::begin() || devices;
   HR_TRY(p2p::init());
+  check::start();
   if (knobs().progress_thread != ProgressThreadChoice::kOff) {
     runtime::enable_threads();
     HR_TRY(p2p::progress_thread::start());
@@ -109,6 +113,7 @@ Status bring_up() {
 // Every layer gets its turn even when one fails; the first failure is returned.
 Status take_down() {
   state.layers_up = false;
+  check::end();
   counters::note_finalized();
   const Status messages = p2p::finalize();
   mem::shutdown();
@@ -136,6 +141,7 @@ Status add_use() {
     fill_tables();
     comm::on_revoked(drop_from_table);
     ready = !state.checked;
+    watching = state.checked;
   }
   ++state.uses;
   return kOk;
@@ -144,6 +150,7 @@ Status add_use() {
 void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
+  watching = false;
   clear_tables();
   io::finalize();
   rma::finalize();
@@ -185,6 +192,7 @@ Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
   HR_TRY(comm::delete_predefined_attributes());
+  check::at_finalize();
   HR_TRY(p2p::process_buffer().flush());
   state.world = World::kAfter;
   drop_use();
@@ -206,13 +214,6 @@ void enable_threads() noexcept {
 }
 
 }  // namespace runtime
-
-int enter_checked(const Call& call, std::initializer_list<Argument> arguments) {
-  if (!runtime::in_use()) not_ready(call.function);
-  const LibraryGuard guard;
-  const Status status = device_check::look_at(call.function, arguments);
-  return status.ok() ? MPI_SUCCESS : raise(call, nullptr, status);
-}
 
 void not_ready(const char* function) {
   log::write(log::Level::kError, "%s was called %s", function,

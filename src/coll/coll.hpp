@@ -36,6 +36,10 @@ Status run(Call& call);
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
 
+// Looks at a call before it is carried out; null: nobody does. While it is set, events::let_checker_look() must be on.
+// Errors: end the call. Owner: check/.
+inline Status (*call_checker)(const Call& call) = nullptr;
+
 // --- section 6.3 to 6.11. `call` is as constructed ---
 Status barrier(Call& call, Communicator& comm);
 Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Communicator& comm);

@@ -123,10 +123,9 @@ class PendingCall final : public p2p::TaskFactory {
     keep(call_.send, send_);
     keep(call_.recv, recv_);
   }
-  Task make() override {
-    if (!call_.persistent) return begin(call_);
-    return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_);
-  }
+  // Not persistent.
+  Task begin_now() { return begin(call_); }
+  Task make() override { return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_); }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
@@ -177,8 +176,10 @@ Task perform(const Call& call) { return call.area != nullptr ? when_served(call)
 Status run(Call& call) {
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
-  if (events::wanted()) [[unlikely]]
+  if (events::wanted()) [[unlikely]] {
+    if (call_checker != nullptr) HR_TRY(call_checker(call));
     return p2p::run_blocking(begin_watched(call));
+  }
   if (nothing_to_do(call)) return kOk;
   take_place(call);
   if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));
@@ -195,7 +196,9 @@ Status run(Call& call) {
 Status start(Call& call, p2p::Request** request) {
   call.tag = call.comm->next_collective_tag();
   auto pending = std::make_unique<PendingCall>(call);
-  Task task = pending->make();
+  if (events::wanted()) [[unlikely]]
+    if (call_checker != nullptr) HR_TRY(call_checker(call));
+  Task task = pending->begin_now();
   return p2p::run_as_request(std::move(task), std::move(pending), call.comm, request);
 }
 
@@ -204,6 +207,7 @@ Status start(Call& call, p2p::Request** request) {
 Status init(Call& call, p2p::Request** request) {
   call.tag = call.comm->next_collective_tag();
   call.persistent = true;
+  if (call_checker != nullptr) HR_TRY(call_checker(call));
   return p2p::task_init(std::make_unique<PendingCall>(call), call.comm, request);
 }
 

@@ -14,6 +14,7 @@
 #include "p2p/loss_watch.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/rendezvous.hpp"
+#include "p2p/round_watch.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -81,6 +82,7 @@ void take_transports() {
   state.transports.assign(active.begin(), active.end());
   if (state.loss_watch != nullptr) state.transports.push_back(state.loss_watch.get());
   state.sleeper.open(state.transports);
+  take_place_of_round_watch();
 }
 
 Status init() {

@@ -12,8 +12,8 @@
 
 namespace hr::p2p {
 
-enum class Notice : std::uint8_t { kRevoked, kConsensus };
-inline constexpr std::size_t kNotices = 2;
+enum class Notice : std::uint8_t { kRevoked, kConsensus, kCheck };
+inline constexpr std::size_t kNotices = 3;
 
 struct ArrivedNotice {
   int from;

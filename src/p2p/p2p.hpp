@@ -55,6 +55,10 @@ class Message final : public Object {
   }
 };
 
+// Told of each message that meets its receive, before its data goes there; null: nobody is. While it is set,
+// events::let_checker_look() must be on. It may be called within a delivery. Owner: check/.
+inline void (*match_checker)(const Request& receive, const Envelope& message) = nullptr;
+
 // --- blocking ---
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);

@@ -70,9 +70,15 @@ void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
   events::emit(Event::message_unexpected,
                {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
 }
-void tell_matched(const Envelope& envelope, std::size_t bytes, bool came_before) {
+[[gnu::cold, gnu::noinline]] void tell_of_match(const Request& receive, const Envelope& envelope, std::size_t bytes,
+                                                bool came_before) {
+  if (match_checker != nullptr) match_checker(receive, envelope);
   events::emit(Event::message_matched, {envelope.source, envelope.tag, envelope.context,
                                         static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
+}
+inline void tell_matched(const Request& receive, const Envelope& envelope, std::size_t bytes, bool came_before) {
+  if (events::wanted()) [[unlikely]]
+    tell_of_match(receive, envelope, bytes, came_before);
 }
 
 // The same for tools, which then are told (watch_messages()).
@@ -83,7 +89,7 @@ void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* d
     tell_unexpected(envelope, bytes);
     return keep_eager(from, envelope, data, bytes, nullptr);
   }
-  tell_matched(envelope, bytes, false);
+  tell_matched(*receive, envelope, bytes, false);
   if (!finish_plain(*receive, envelope, data, bytes)) finish_eager(*receive, envelope, data, bytes);
 }
 
@@ -98,7 +104,7 @@ void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payl
     tell_unexpected(envelope, bytes);
     return keep_eager(from, envelope, data, bytes, &head.sender_cookie);
   }
-  tell_matched(envelope, bytes, false);
+  tell_matched(*receive, envelope, bytes, false);
   finish_eager(*receive, envelope, data, bytes);
   send_control(from, wire::answer(Kind::kSyncAck, head.sender_cookie));
 }
@@ -107,7 +113,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
                 std::size_t payload_bytes) {
   Matcher& queues = matcher(envelope.context);
   if (Request* receive = queues.match_posted(envelope)) {
-    tell_matched(envelope, bytes, false);
+    tell_matched(*receive, envelope, bytes, false);
     begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
     return;
   }
@@ -227,7 +233,7 @@ void watch_messages() {
 }
 
 void consume(Unexpected* message, Request& receive) {
-  tell_matched(message->envelope, message->bytes, true);
+  tell_matched(receive, message->envelope, message->bytes, true);
   if (message->rendezvous) {
     begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
                                               message->payload_bytes));

@@ -15,7 +15,7 @@ namespace {
 template <class Body>
 int enter(const Call& call, MPI_Comm handle, const Body& body) {
   if (!ready) [[unlikely]]
-    if (const int code = enter_checked(call, {}); code != 0) return code;
+    if (!runtime::in_use()) not_ready(call.function);
   const LibraryGuard guard;
   auto* const comm = lookup_revoked_too<comm::Communicator>(handle);
   if (comm == nullptr) return report_handle(call, nullptr, "comm", handle, ObjectKind::kCommunicator);

@@ -150,7 +150,7 @@ void take(events::Event event, std::span<const std::int64_t> elements) {
 
 // Events are wanted while somebody has a callback for them.
 void count_wanted() {
-  std::uint32_t wanted = 0;
+  std::uint32_t wanted = events::detail::wanted & events::detail::kChecker;
   for (const auto& each : state().registrations) {
     for (const auto& callback : each->callbacks) {
       if (callback.function != nullptr) wanted |= 1U << static_cast<unsigned>(each->event);

@@ -1,0 +1,253 @@
+#include "check/buffers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "check/describe_collective.hpp"
+#include "check/finding.hpp"
+#include "check/match.hpp"
+#include "check/runs.hpp"
+#include "check/state.hpp"
+#include "coll/carry_out.hpp"
+#include "comm/failure.hpp"
+#include "layout/view.hpp"
+
+namespace hr::check {
+namespace {
+
+Region region(const Buffer& buffer) {
+  return {reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count};
+}
+
+std::uint64_t mix(std::uint64_t hash, const std::byte* data, std::size_t bytes) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  for (; bytes >= 8; data += 8, bytes -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data, 8);
+    hash = (hash ^ word) * kPrime;
+    hash ^= hash >> 29;
+  }
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<std::uint64_t>(data[i])) * kPrime;
+  return hash;
+}
+
+// Of the data, also on a device. False: it cannot be read.
+bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
+  layout::View view;
+  bool read = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
+  *hash = view.packed;
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  std::vector<std::byte> piece(std::min(kPiece, view.packed));
+  for (std::size_t done = 0; read && done < view.packed; done += kPiece) {
+    const std::size_t bytes = std::min(kPiece, view.packed - done);
+    read = layout::pack(view, done, bytes, piece.data()).ok();
+    if (read) *hash = mix(*hash, piece.data(), bytes);
+  }
+  if (!read) static_cast<void>(take_detail());
+  return read;
+}
+
+void remember(std::vector<Buffer>& buffers) {
+  for (Buffer& each : buffers) each.hashed = !each.written && hash_of(each, &each.hash);
+}
+
+Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_other, std::uintptr_t at) {
+  const std::string site = text(other.site);
+  return fail(Errc::kBuffer,
+              "buffer: %s (%p) overlaps, from %p on, the %s buffer of %s, which is not complete; complete that first "
+              "(MPI_Wait, "
+              "MPI_Test), or use other memory",
+              buffer.name, buffer.address, reinterpret_cast<const void*>(at), of_other.written ? "receive" : "send",
+              site.c_str());
+}
+
+// Buffers of active operations by where they begin, request, and place among the operation's: so a call need not look
+// at all operations. The value is their end.
+struct Spans {
+  std::map<std::tuple<std::uintptr_t, const void*, std::size_t>, std::uintptr_t> ends;
+  std::uintptr_t longest = 0;
+};
+struct InUse final : FileState {
+  Spans read, written;
+};
+
+Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().written : own<InUse>().read; }
+
+// Null: the operation is over.
+const Operation* active_operation(const void* request) {
+  const auto found = operations().find(request);
+  return found == operations().end() || !found->second.active ? nullptr : &found->second;
+}
+
+void note_in_use(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    Spans& spans = spans_for(operation.buffers[i]);
+    const Run span = span_of(region(operation.buffers[i]));
+    spans.ends[{span.begin, operation.request, i}] = span.end;
+    spans.longest = std::max(spans.longest, span.end - span.begin);
+  }
+}
+
+void note_free(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    const Buffer& buffer = operation.buffers[i];
+    spans_for(buffer).ends.erase({span_of(region(buffer)).begin, operation.request, i});
+  }
+}
+
+Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
+  const Run span = span_of(region(ours));
+  const std::uintptr_t from = span.begin > spans.longest ? span.begin - spans.longest : 0;
+  for (auto at = spans.ends.lower_bound({from, nullptr, 0}); at != spans.ends.end();) {
+    const auto& [begin, request, index] = at->first;
+    if (begin >= span.end) break;
+    const Operation* const other = active_operation(request);
+    if (other == nullptr || index >= other->buffers.size()) {  // freed before it was complete
+      at = spans.ends.erase(at);
+      continue;
+    }
+    const bool apart = (at++)->second <= span.begin || other == itself;
+    const std::uintptr_t common = apart ? 0 : overlap(region(ours), region(other->buffers[index]));
+    if (common != 0) return in_use(ours, *other, other->buffers[index], common);
+  }
+  return kOk;
+}
+
+Status look_at_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
+  for (const Buffer& ours : buffers) {
+    HR_TRY(look_in(own<InUse>().written, ours, itself));
+    if (ours.written) HR_TRY(look_in(own<InUse>().read, ours, itself));
+  }
+  return kOk;
+}
+
+Status look_within(const std::vector<Buffer>& buffers) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    for (std::size_t j = i + 1; j < buffers.size(); ++j) {
+      if (!buffers[i].written && !buffers[j].written) continue;
+      if (overlap(region(buffers[i]), region(buffers[j])) == 0) continue;
+      return fail(Errc::kBuffer,
+                  "buffer: %s (%p) and %s (%p) of this call overlap; use memory of its own for each, or MPI_IN_PLACE",
+                  buffers[i].name, buffers[i].address, buffers[j].name, buffers[j].address);
+    }
+  }
+  return kOk;
+}
+
+Status look_at(std::vector<Buffer>& buffers, const Operation* itself) {
+  HR_TRY(look_within(buffers));
+  return look_at_operations(buffers, itself);
+}
+
+bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
+
+// Persistent operations begin.
+Status before_start(Call& call) {
+  for (const void* const handle : call.before) {
+    const auto found = operations().find(handle);
+    if (found == operations().end() || found->second.active) continue;
+    Operation& operation = found->second;
+    HR_TRY(look_at(operation.buffers, &operation));
+    remember(operation.buffers);
+    operation.active = true;
+    note_in_use(operation);
+    tell_signature(call, operation);
+  }
+  return kOk;
+}
+
+bool makes_request(const Call& call) {
+  for (const Argument& each : call.arguments()) {
+    if (each.use == Argument::Use::kMade && each.kind == ObjectKind::kRequest) return true;
+  }
+  return false;
+}
+
+Status before(Call& call) {
+  if (starts(call)) return before_start(call);
+  if (is_collective_operation(call)) return kOk;  // look_at_buffers()
+  call.buffers = buffers_of(call);
+  if (call.buffers.empty() || call.function().ends_with("_init")) return kOk;
+  if (call.find("win") != nullptr) return look_at_operations(call.buffers, nullptr);
+  HR_TRY(look_at(call.buffers, nullptr));
+  if (makes_request(call)) remember(call.buffers);
+  return kOk;
+}
+
+void note_started_in(const Call& call) {
+  for (const Argument& each : call.arguments()) {
+    if (each.use != Argument::Use::kMade || each.kind != ObjectKind::kRequest || each.amount != 1) continue;
+    const auto found = operations().find(each.values()[0]);
+    if (found != operations().end() && found->second.active) note_in_use(found->second);
+  }
+}
+
+Status after(Call& call, int code) {
+  if (code == 0) note_started_in(call);
+  for (const Operation& operation : call.completed) note_free(operation);
+  for (const Operation& operation : call.completed) {
+    for (const Buffer& buffer : operation.buffers) {
+      std::uint64_t now = 0;
+      if (!buffer.hashed || !hash_of(buffer, &now) || now == buffer.hash) continue;
+      const std::string site = text(operation.site);
+      if (Object* const comm = comm::communicator_of(operation.context)) call.where = comm;
+      return fail(Errc::kBuffer,
+                  "buffer: %s (%p) of %s was changed before the operation was complete; change it after MPI_Wait or "
+                  "MPI_Test has said so",
+                  buffer.name, buffer.address, site.c_str());
+    }
+  }
+  return kOk;
+}
+
+void add(std::vector<Buffer>& buffers, const char* name, const layout::View& view, bool written) {
+  if (view.packed == 0) return;
+  auto type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(view.type));
+  buffers.push_back({name, view.address, view.count, std::move(type), written, false, 0});
+}
+
+void add(std::vector<Buffer>& buffers, const char* name, const coll::Call& operation, const coll::Blocks& blocks,
+         bool written) {
+  using Shape = coll::Blocks::Shape;
+  if (blocks.none()) return;
+  if (blocks.shape() == Shape::kUniform || blocks.shape() == Shape::kConsecutive)
+    return add(buffers, name, blocks.all(), written);
+  const int length = coll::length_of(operation, blocks);
+  for (int at = 0; at < length; ++at) {
+    layout::View view;
+    if (blocks.block(at, &view).ok()) {
+      add(buffers, name, view, written);
+    } else {
+      static_cast<void>(take_detail());
+    }
+  }
+}
+
+}  // namespace
+
+Status look_at_buffers(Call& call, const coll::Call& operation) {
+  call.buffers.clear();
+  using coll::Operation;
+  // In place, the whole vector of these is described as what is sent.
+  const bool vector = operation.in_place && (operation.operation == Operation::kReduceScatter ||
+                                             operation.operation == Operation::kReduceScatterBlock);
+  if (vector) {
+    add(call.buffers, "recvbuf", operation, operation.send, true);
+    return operation.persistent ? kOk : look_at(call.buffers, nullptr);
+  }
+  const bool reads_only = operation.operation == Operation::kBcast && operation.is_root();
+  add(call.buffers, call.find("sendbuf") != nullptr ? "sendbuf" : "buffer", operation, operation.send, false);
+  add(call.buffers, call.find("recvbuf") != nullptr ? "recvbuf" : "buffer", operation, operation.recv, !reads_only);
+  if (operation.persistent) return kOk;
+  HR_TRY(look_at(call.buffers, nullptr));
+  if (!operation.blocking) remember(call.buffers);
+  return kOk;
+}
+
+extern const Finding kBuffers;
+const Finding kBuffers{"buffer", nullptr, nullptr, before, after, nullptr};
+
+}  // namespace hr::check

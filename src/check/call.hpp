@@ -1,0 +1,103 @@
+// Call: one call of the program's as the checker sees it: the function, its arguments by name, and where it was made.
+//
+// Entry points describe their arguments (api/gen/entries.py) where calls are watched (bind/checked_calls.hpp). Owner:
+// the entry point, for the length of the call. Threads: each its own; what is shared, the library lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/object.hpp"
+#include "check/operations.hpp"
+#include "check/site.hpp"
+
+namespace hr::check {
+
+struct Argument {
+  enum class Use : std::uint8_t {
+    kRead,     // a buffer that the call only reads
+    kWritten,  // a buffer that it may write
+    kForHost,  // counts, statuses: for the CPU
+    kGiven,    // an array of handles
+    kMade,     // where handles go: one, or an array
+    kChanged,  // handles that the call may set to null: one, or an array
+    kHandle,   // a handle
+    kNumber
+  };
+  const char* name;
+  const void* address;  // kHandle: the handle
+  Use use;
+  ObjectKind kind{};     // of handles
+  long long amount = 0;  // kNumber: the value; arrays: elements
+
+  static Argument memory(const char* name, const void* address, Use use) { return {name, address, use}; }
+  static Argument handle(const char* name, const void* handle, ObjectKind kind) {
+    return {name, handle, Use::kHandle, kind};
+  }
+  static Argument handles(const char* name, const void* address, Use use, ObjectKind kind, long long length) {
+    return {name, address, use, kind, address == nullptr ? 0 : length};
+  }
+  static Argument number(const char* name, long long value) { return {name, nullptr, Use::kNumber, {}, value}; }
+
+  // Memory that the CPU reads or writes in any case.
+  [[nodiscard]] bool for_host() const noexcept {
+    return use == Use::kForHost || use == Use::kGiven || use == Use::kMade || use == Use::kChanged;
+  }
+  [[nodiscard]] std::span<void* const> values() const noexcept {
+    return {static_cast<void* const*>(address), static_cast<std::size_t>(amount < 0 ? 0 : amount)};
+  }
+};
+
+class Call {
+ public:
+  Call(const char* function, const void* caller, std::span<const Argument> arguments) noexcept
+      : function_(function), site_{function, caller}, arguments_(arguments) {}
+
+  // "MPI_Send", also of MPI_Send_c.
+  [[nodiscard]] std::string_view function() const noexcept {
+    const std::string_view name(function_);
+    return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
+  }
+  [[nodiscard]] bool is(std::string_view name) const noexcept { return function() == name; }
+  // Where the program made it: the caller may be a part of the library (Fortran's, MPICH's ABI).
+  void find_site() noexcept { site_.address = program_caller(site_.address); }
+  [[nodiscard]] const Site& site() const noexcept { return site_; }
+  [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
+
+  // By name; null, 0: there is none.
+  [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
+  [[nodiscard]] const void* address(std::string_view name) const noexcept;
+  [[nodiscard]] long long number(std::string_view name) const noexcept;
+  // The live object behind a handle that is an argument; null: there is none.
+  template <class T>
+  [[nodiscard]] T* object(std::string_view name) const noexcept;
+
+  // Handles of the arguments that the call may change (kChanged), in their order, as they were before it.
+  std::vector<void*> before;
+  // Where an error that is found is raised; null: nobody's.
+  Object* where = nullptr;
+  // What it reads and writes, for as long as it, or the operation that it starts, lasts (operations.hpp).
+  std::vector<Buffer> buffers;
+  // Operations that it has completed; in leave().
+  std::vector<Operation> completed;
+  // A receive of its own has met its message (match.hpp).
+  bool matched = false;
+  double since = 0;  // when it began, or something moved (base/clock.hpp)
+  // Of the communicator, window or file that the call frees; 0: none.
+  std::uint32_t ended_context = 0;
+
+ private:
+  const char* function_;
+  Site site_;
+  std::span<const Argument> arguments_;
+
+ public:
+  Call* outer = nullptr;  // that this thread is in
+};
+
+// The innermost call that this thread is in; null: none.
+Call* current_call() noexcept;
+
+}  // namespace hr::check

@@ -1,0 +1,111 @@
+#include "check/check.hpp"
+
+#include <utility>
+
+#include "base/checks.hpp"
+#include "base/clock.hpp"
+#include "base/events.hpp"
+#include "base/log.hpp"
+#include "check/finding.hpp"
+#include "check/messages.hpp"
+#include "check/state.hpp"
+#include "comm/communicator.hpp"
+#include "io/file.hpp"
+#include "rma/window.hpp"
+
+namespace hr::check {
+
+std::unique_ptr<State> state;
+
+namespace {
+
+thread_local Call* innermost = nullptr;
+
+Object* object_of_errors(const Call& call) {
+  for (const Argument& each : call.arguments()) {
+    const std::string_view name(each.name);
+    if (each.kind == ObjectKind::kWindow && name == "win") return call.object<rma::Window>(name);
+    if (each.kind == ObjectKind::kFile && name == "fh") return call.object<io::File>(name);
+    if (each.kind == ObjectKind::kCommunicator && each.use == Argument::Use::kHandle)
+      return call.object<comm::Communicator>(name);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Call* current_call() noexcept { return innermost; }
+
+bool begin() {
+  if (asked_for_full_check()) state = std::make_unique<State>();
+  return is_on();
+}
+
+void start() {
+  if (!is_on()) return;
+  begin_messages();
+  events::let_checker_look(true);
+  for (const Finding* each : findings()) {
+    if (each->start != nullptr) each->start();
+  }
+}
+
+void end() {
+  if (!is_on()) return;
+  for (const Finding* each : findings()) {
+    if (each->stop != nullptr) each->stop();
+  }
+  events::let_checker_look(false);
+  end_messages();
+  innermost = nullptr;
+  state.reset();
+}
+
+bool is_on() noexcept { return state != nullptr; }
+
+Status enter(Call& call) {
+  call.find_site();
+  call.outer = std::exchange(innermost, &call);
+  call.since = now_seconds();
+  call.where = object_of_errors(call);
+  for (const Argument& each : call.arguments()) {
+    if (each.use == Argument::Use::kChanged)
+      call.before.insert(call.before.end(), each.values().begin(), each.values().end());
+  }
+  Status status = kOk;
+  for (const Finding* each : findings()) {
+    if (each->before != nullptr && status.ok()) status = each->before(call);
+  }
+  if (status.ok()) return kOk;
+  const std::string detail = take_detail();
+  static_cast<void>(leave(call, status.code()));
+  set_detail(detail);
+  return status;
+}
+
+Status leave(Call& call, int code) {
+  Status first = kOk;
+  innermost = call.outer;
+  call.completed = take_completed(call);
+  if (code == 0) note_started(call);
+  for (const Finding* each : findings()) {
+    if (each->after == nullptr) continue;
+    const Status status = each->after(call, code);
+    if (status.ok()) continue;
+    if (code == 0 && first.ok()) {
+      first = status;
+    } else {
+      log::write(log::Level::kError, "check full: %s: %s", each->name, take_detail().c_str());
+    }
+  }
+  return first;
+}
+
+void at_finalize() {
+  if (!is_on()) return;
+  for (const Finding* each : findings()) {
+    if (each->at_finalize != nullptr) each->at_finalize();
+  }
+}
+
+}  // namespace hr::check

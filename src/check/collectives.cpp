@@ -1,0 +1,222 @@
+#include "check/collectives.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "check/buffers.hpp"
+#include "check/comparison.hpp"
+#include "check/describe_collective.hpp"
+#include "check/finding.hpp"
+#include "check/messages.hpp"
+#include "check/state.hpp"
+#include "coll/coll.hpp"
+#include "comm/failure.hpp"
+#include "io/file.hpp"
+#include "p2p/loss.hpp"
+#include "p2p/progress.hpp"
+#include "rma/window.hpp"
+
+namespace hr::check {
+namespace {
+
+using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
+
+struct Verdict {
+  int code;
+  std::string text;
+};
+
+struct Collectives final : FileState {
+  std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
+  std::map<Key, Comparison> comparisons;                       // of those that this process compares
+  std::map<Key, Verdict> verdicts;                             // that have come
+  std::optional<CollectiveWait> wait;
+};
+
+// The call that will come to coll/: of a collective operation of the program's.
+thread_local Call* current = nullptr;
+
+// In messages: before the text.
+struct VerdictHead {
+  std::uint64_t sequence;
+  std::int64_t code;
+};
+
+void answer(std::uint32_t context, Member& member, Status status, const std::string& why) {
+  if (member.record.waits == 0 || member.told) return;
+  member.told = true;
+  const VerdictHead head{member.record.sequence, status.code()};
+  std::vector<std::byte> message(sizeof head);
+  std::memcpy(message.data(), &head, sizeof head);
+  const auto more = std::as_bytes(std::span(why)).first(std::min(why.size(), longest(member.proc) - sizeof head));
+  message.insert(message.end(), more.begin(), more.end());
+  tell(member.proc, Word::kVerdict, context, message);
+}
+
+void take_verdict(const Told& told) {
+  VerdictHead head{};
+  if (told.data.size() < sizeof head) return;
+  std::memcpy(&head, told.data.data(), sizeof head);
+  const auto rest = told.data.subspan(sizeof head);
+  own<Collectives>().verdicts[{static_cast<std::uint32_t>(told.subject), head.sequence}] = {
+      static_cast<int>(head.code), std::string(reinterpret_cast<const char*>(rest.data()), rest.size())};
+}
+
+void take_record(const Told& told) {
+  Member member{told.from, {}, {}, {}};
+  Record& record = member.record;
+  if (told.data.size() < sizeof record) return;
+  std::memcpy(&record, told.data.data(), sizeof record);
+  const std::byte* at = told.data.data() + sizeof record;
+  const auto read = [&](std::vector<Signature>& into, std::uint32_t count) {
+    into.resize(count);
+    if (count != 0) std::memcpy(into.data(), at, count * sizeof(Signature));
+    at += count * sizeof(Signature);
+  };
+  if (told.data.size() < sizeof record + (std::size_t{record.sends} + record.expects) * sizeof(Signature)) return;
+  read(member.sends, record.sends);
+  read(member.expects, record.expects);
+
+  const auto context = static_cast<std::uint32_t>(told.subject);
+  auto& comparisons = own<Collectives>().comparisons;
+  const Key key{context, record.sequence};
+  Comparison& comparison = comparisons[key];
+  const bool waits = record.waits != 0;
+  const bool known = !comparison.text().empty();
+  const Status status = comparison.add(std::move(member));
+  static_cast<void>(take_detail());
+  if (!status.ok() && !known && !waits) log::write(log::Level::kError, "check full: %s", comparison.text().c_str());
+  if (!status.ok() || comparison.complete()) {
+    for (Member& each : comparison.members()) answer(context, each, status, comparison.text());
+  }
+  if (comparison.complete()) comparisons.erase(key);
+}
+
+// The member that compares; -1: nobody, as there are processes of jobs that may not be checked.
+int comparing(const comm::Communicator& comm) {
+  if (comm.has_others_) return -1;
+  const int own_side = comm.local_->proc(0);
+  return comm.is_inter() ? std::min(own_side, comm.remote_->proc(0)) : own_side;
+}
+
+bool anybody_lost(const comm::Communicator& comm) {
+  if (!p2p::any_endings()) return false;
+  if (comm::is_revoked(comm)) return true;
+  return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
+}
+
+Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
+  auto& verdicts = own<Collectives>().verdicts;
+  own<Collectives>().wait = CollectiveWait{key.first, key.second};
+  const Status waited = p2p::wait_until([&] { return verdicts.contains(key) || anybody_lost(comm); });
+  own<Collectives>().wait.reset();
+  HR_TRY(waited);
+  const auto found = verdicts.find(key);
+  if (found == verdicts.end()) return kOk;  // the call itself says who is lost
+  const Verdict verdict = std::move(found->second);
+  verdicts.erase(found);
+  if (verdict.code == 0) return kOk;
+  set_detail(verdict.text);
+  return Status::from_code(verdict.code);
+}
+
+Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
+  const int proc = comparing(comm);
+  const int members = comm.size() + (comm.is_inter() ? comm.remote_->size() : 0);
+  if (proc < 0 || comm.context() == 0 || anybody_lost(comm)) return kOk;
+  Record& record = described.record;
+  const Key key{comm.context(), own<Collectives>().sequences[comm.context()]++};
+  record.sequence = key.second;
+  record.rank = comm.rank();
+  record.size = members;
+  record.waits = waits ? 1 : 0;
+  record.site = remote(call.site());
+  const std::size_t room = longest(proc);
+  if (sizeof record + (described.sends.size() + described.expects.size()) * sizeof(Signature) > room) {
+    described.sends.clear();
+    described.expects.clear();
+  }
+  record.sends = static_cast<std::uint32_t>(described.sends.size());
+  record.expects = static_cast<std::uint32_t>(described.expects.size());
+  std::vector<std::byte> message(sizeof record);
+  std::memcpy(message.data(), &record, sizeof record);
+  for (const auto* each : {&described.sends, &described.expects}) {
+    const auto more = std::as_bytes(std::span(*each));
+    message.insert(message.end(), more.begin(), more.end());
+  }
+  tell(proc, Word::kCollective, comm.context(), message);
+  return waits ? wait_for_verdict(comm, key) : kOk;
+}
+
+// Operations of chapter 6, which coll/ describes.
+Status check_operation(const coll::Call& operation) {
+  Call* const call = std::exchange(current, nullptr);
+  if (call == nullptr) return kOk;
+  HR_TRY(look_at_buffers(*call, operation));
+  return agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
+}
+
+// All other functions.
+comm::Communicator* communicator_of(const Call& call, const CollectiveFunction& function) {
+  if (function.kind == ObjectKind::kWindow) {
+    const auto* const window = call.object<rma::Window>(function.argument);
+    return window == nullptr ? nullptr : window->comm_.get();
+  }
+  if (function.kind == ObjectKind::kFile) {
+    const auto* const file = call.object<io::File>(function.argument);
+    return file == nullptr ? nullptr : file->comm_.get();
+  }
+  return call.object<comm::Communicator>(function.argument);
+}
+
+Status before(Call& call) {
+  current = is_collective_operation(call) ? &call : nullptr;
+  const CollectiveFunction* const function = find_collective(call);
+  if (function == nullptr) return kOk;
+  comm::Communicator* const comm = communicator_of(call, *function);
+  if (comm == nullptr || comm::is_revoked(*comm)) return kOk;
+  if (function->ends) call.ended_context = comm->context();
+  return function->compares ? agree(call, *comm, describe_function(call, *function), function->waits) : kOk;
+}
+
+Status after(Call& call, int code) {
+  current = nullptr;
+  if (call.ended_context != 0 && code == 0) own<Collectives>().sequences.erase(call.ended_context);
+  return kOk;
+}
+
+// The end of MPI is one, too.
+void at_finalize() {
+  const Call* const call = current_call();
+  const comm::Communicator* const world = comm::world();
+  if (call == nullptr || world == nullptr || !call->is("MPI_Finalize") || comm::is_revoked(*world)) return;
+  if (agree(*call, *world, {}, true).ok()) return;
+  log::write(log::Level::kError, "check full: MPI_Finalize: %s", take_detail().c_str());
+}
+
+void start() {
+  on_word(Word::kCollective, take_record);
+  on_word(Word::kVerdict, take_verdict);
+  coll::call_checker = check_operation;
+}
+
+void stop() { coll::call_checker = nullptr; }
+
+}  // namespace
+
+const CollectiveWait* collective_wait() {
+  const auto& wait = own<Collectives>().wait;
+  return wait ? &*wait : nullptr;
+}
+
+extern const Finding kCollectives;
+const Finding kCollectives{"collective", start, stop, before, after, at_finalize};
+
+}  // namespace hr::check

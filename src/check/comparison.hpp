@@ -1,0 +1,38 @@
+// Comparison: the records of one collective call of all members, as they come. Internal to check/.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "check/collectives.hpp"
+
+namespace hr::check {
+
+struct Member {
+  int proc;
+  Record record;
+  std::vector<Signature> sends;
+  std::vector<Signature> expects;
+  bool told = false;
+};
+
+class Comparison {
+ public:
+  // Errors: the first that does not agree with those before; stays.
+  Status add(Member member);
+  [[nodiscard]] bool complete() const noexcept;
+  [[nodiscard]] std::vector<Member>& members() noexcept { return members_; }
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  Status compare(const Member& first, const Member& other) const;
+  Status compare_parts() const;
+
+  std::vector<Member> members_;
+  Status found_ = kOk;
+  std::string text_;
+};
+
+}  // namespace hr::check

@@ -1,0 +1,79 @@
+#include "check/leaks.hpp"
+
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/log.hpp"
+#include "check/finding.hpp"
+#include "check/objects.hpp"
+#include "check/state.hpp"
+
+namespace hr::check {
+namespace {
+
+struct Made {
+  ObjectKind kind;
+  Site site;
+};
+
+// Some handles are given out several times, with a reference each.
+struct Handles final : FileState {
+  std::unordered_multimap<const void*, Made> made;
+};
+
+void note_made(const Call& call, const Argument& argument) {
+  for (const void* const handle : argument.values()) {
+    if (is_live(handle, argument.kind)) own<Handles>().made.emplace(handle, Made{argument.kind, call.site()});
+  }
+}
+
+// Handles that were live before and have been set to null.
+void note_changed(const Call& call) {
+  auto& made = own<Handles>().made;
+  std::size_t at = 0;
+  for (const Argument& argument : call.arguments()) {
+    if (argument.use != Argument::Use::kChanged) continue;
+    for (const void* const handle : argument.values()) {
+      const void* const before = call.before[at++];
+      if (before == handle) continue;
+      if (const auto found = made.find(before); found != made.end()) made.erase(found);
+    }
+  }
+}
+
+Status after(Call& call, int code) {
+  note_changed(call);
+  // The parent's communicator is there from the start, and may stay.
+  if (code != 0 || call.is("MPI_Comm_get_parent")) return kOk;
+  for (const Argument& argument : call.arguments()) {
+    if (argument.use == Argument::Use::kMade) note_made(call, argument);
+  }
+  return kOk;
+}
+
+void at_finalize() {
+  std::map<std::pair<std::string, ObjectKind>, int> leaks;
+  for (const auto& [handle, each] : own<Handles>().made) {
+    if (is_live(handle, each.kind)) ++leaks[{text(each.site), each.kind}];
+  }
+  for (const auto& [leak, count] : leaks) {
+    const HandleType& type = handle_type(leak.second);
+    log::write(log::Level::kError, "check full: leak: %d %s of %s %s not given back before MPI_Finalize; %s", count,
+               type.name, leak.first.c_str(), count == 1 ? "is" : "are", type.release);
+  }
+}
+
+}  // namespace
+
+const Site* made_at(const void* handle) {
+  const auto& made = own<Handles>().made;
+  const auto found = made.find(handle);
+  return found == made.end() ? nullptr : &found->second.site;
+}
+
+extern const Finding kLeaks;
+const Finding kLeaks{"leak", nullptr, nullptr, nullptr, after, at_finalize};
+
+}  // namespace hr::check

@@ -1,0 +1,236 @@
+#include "check/match.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "check/call.hpp"
+#include "check/finding.hpp"
+#include "check/messages.hpp"
+#include "check/objects.hpp"
+#include "check/signature.hpp"
+#include "check/state.hpp"
+#include "comm/failure.hpp"
+#include "p2p/matching.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::check {
+namespace {
+
+// In messages.
+struct Note {
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t stops = 0;  // 1: a send is cancelled, and what comes after it cannot be told apart any more
+  Signature signature;
+  char data[64] = {};  // "4 x MPI_FLOAT"
+  RemoteSite site;
+};
+
+struct Mismatch {
+  std::uint32_t context;
+  std::string text;
+};
+
+using Stream = std::tuple<std::uint32_t, int, int>;  // context, source, tag
+
+struct Matches final : FileState {
+  std::map<Stream, std::deque<Note>> notes;
+  std::set<Stream> stopped;
+  std::unordered_map<const void*, Note> of_messages;      // of MPI_Mprobe, until they are received
+  std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
+  std::deque<Mismatch> of_calls;                          // of a blocking receive
+};
+
+void send_note(const comm::Communicator& comm, int dest, int tag, const layout::Datatype& type, Count count,
+               const Site& site) {
+  if (dest < 0 || dest >= comm.peers().size() || tag < 0 || count < 0 || comm.has_others_) return;
+  Note note;
+  note.source = comm.rank();
+  note.tag = tag;
+  note.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(type.size());
+  note.signature = signature_of(type, count);
+  const std::string data = describe(type, count);
+  std::memcpy(note.data, data.c_str(), std::min(data.size(), sizeof note.data - 1));
+  note.site = remote(site);
+  tell(comm.peer_proc(dest), Word::kSignature, comm.context(), bytes_of(note));
+}
+
+void take_note(const Told& told) {
+  Note note;
+  if (told.data.size() != sizeof note) return;
+  std::memcpy(&note, told.data.data(), sizeof note);
+  const Stream stream{static_cast<std::uint32_t>(told.subject), note.source, note.tag};
+  auto& all = own<Matches>();
+  if (note.stops != 0) {
+    all.stopped.insert(stream);
+    all.notes.erase(stream);
+  } else if (!all.stopped.contains(stream)) {
+    all.notes[stream].push_back(note);
+  }
+}
+
+bool take(const p2p::Envelope& envelope, Note* note) {
+  auto& notes = own<Matches>().notes;
+  const auto found = notes.find({envelope.context, envelope.source, envelope.tag});
+  if (found == notes.end()) return false;
+  *note = found->second.front();
+  found->second.pop_front();
+  if (found->second.empty()) notes.erase(found);
+  return true;
+}
+
+// A message that MPI_Mprobe has found has its note from then on.
+bool find_note(const Call* call, const p2p::Envelope& envelope, Note* note) {
+  auto& of_messages = own<Matches>().of_messages;
+  const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
+  const auto found = probed ? of_messages.find(call->before[0]) : of_messages.end();
+  if (found == of_messages.end()) return take(envelope, note);
+  *note = found->second;
+  of_messages.erase(found);
+  return true;
+}
+
+bool fits(const Note& note, const p2p::Request& receive) {
+  const layout::Datatype& type = *receive.view_.type;
+  if (note.signature.packed || note.bytes > receive.view_.packed) return true;  // truncation has its own error
+  const Signature expected = prefix_of(type, receive.view_.count, note.signature.length);
+  return matches(note.signature, expected);
+}
+
+void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
+  Call* const call = current_call();
+  if (call != nullptr) call->since = now_seconds();
+  Note note;
+  if (!find_note(call, envelope, &note)) return;
+
+  const auto started = operations().find(receive.handle());
+  const bool has_request = started != operations().end();
+  if (!has_request && call != nullptr) call->matched = true;
+  if (receive.view_.type == nullptr || fits(note, receive)) return;
+  const std::string receiver = has_request       ? text(started->second.site)
+                               : call != nullptr ? text(call->site())
+                                                 : "a receive";
+  Mismatch mismatch{envelope.context, "signature: the message of rank " + std::to_string(note.source) + " with tag " +
+                                          std::to_string(note.tag) + " holds " + note.data + " (" + text(note.site) +
+                                          "), the receive expects " +
+                                          describe(*receive.view_.type, receive.view_.count) + " (" + receiver +
+                                          "); give both the same sequence of basic types"};
+  if (has_request) {
+    own<Matches>().of_requests[receive.handle()] = std::move(mismatch);
+  } else {
+    own<Matches>().of_calls.push_back(std::move(mismatch));
+  }
+}
+
+// The arguments of a call that sends, by the name of its datatype.
+void tell_signature_of(const Call& call) {
+  constexpr std::pair<const char*, const char*> kNames[] = {{"sendtype", "sendcount"}, {"datatype", "count"}};
+  if (call.find("dest") == nullptr || call.function().ends_with("_init")) return;
+  const auto* const comm = call.object<comm::Communicator>("comm");
+  const char* const tag = call.find("sendtag") != nullptr ? "sendtag" : "tag";
+  for (const auto& [type_name, count_name] : kNames) {
+    const auto* const type = call.object<layout::Datatype>(type_name);
+    if (comm == nullptr || type == nullptr || call.find(count_name) == nullptr || !type->committed()) continue;
+    return send_note(*comm, static_cast<int>(call.number("dest")), static_cast<int>(call.number(tag)), *type,
+                     call.number(count_name), call.site());
+  }
+}
+
+void stop_after_cancel(const Call& call) {
+  const auto found = operations().find(call.before.empty() ? nullptr : call.before[0]);
+  if (found == operations().end() || found->second.kind != Operation::Kind::kSend) return;
+  const Operation& send = found->second;
+  const comm::Communicator* const comm = comm::communicator_of(send.context);
+  if (comm == nullptr || send.peer < 0) return;
+  Note note;
+  note.source = comm->rank();
+  note.tag = send.tag;
+  note.stops = 1;
+  tell(comm->peer_proc(send.peer), Word::kSignature, send.context, bytes_of(note));
+}
+
+Status before(Call& call) {
+  tell_signature_of(call);
+  if (call.is("MPI_Cancel")) stop_after_cancel(call);
+  return kOk;
+}
+
+// Whether the call has made such a handle, and it is live.
+const void* made(const Call& call, ObjectKind kind) {
+  for (const Argument& each : call.arguments()) {
+    if (each.use == Argument::Use::kMade && each.kind == kind && each.amount == 1 && is_live(each.values()[0], kind))
+      return each.values()[0];
+  }
+  return nullptr;
+}
+
+void keep_note_of_probed(const Call& call) {
+  const void* const handle = made(call, ObjectKind::kMessage);
+  if (handle == nullptr) return;
+  const p2p::Unexpected& message = *static_cast<const p2p::Message*>(handle)->unexpected_;
+  Note note;
+  if (take(message.envelope, &note)) own<Matches>().of_messages[handle] = note;
+}
+
+Status raise_on(Call& call, const Mismatch& mismatch) {
+  if (comm::Communicator* const comm = comm::communicator_of(mismatch.context)) call.where = comm;
+  return fail(Errc::kType, "%s", mismatch.text.c_str());
+}
+
+Status after(Call& call, int code) {
+  auto& all = own<Matches>();
+  if (code == 0) keep_note_of_probed(call);
+  if (!all.of_calls.empty()) {
+    Mismatch mismatch = std::move(all.of_calls.front());
+    all.of_calls.pop_front();
+    const void* const request = made(call, ObjectKind::kRequest);
+    if (request == nullptr) return raise_on(call, mismatch);
+    all.of_requests[request] = std::move(mismatch);  // met its message at once
+  }
+  if (all.of_requests.empty()) return kOk;
+  for (const void* const handle : call.before) {
+    const auto found = all.of_requests.find(handle);
+    if (found == all.of_requests.end()) continue;
+    if (const auto left = operations().find(handle); left != operations().end() && left->second.active) continue;
+    const Mismatch mismatch = std::move(found->second);
+    all.of_requests.erase(found);
+    return raise_on(call, mismatch);
+  }
+  return kOk;
+}
+
+// Receives that nobody completed.
+void at_finalize() {
+  for (const auto& [handle, mismatch] : own<Matches>().of_requests)
+    log::write(log::Level::kError, "check full: %s", mismatch.text.c_str());
+}
+
+void start() {
+  on_word(Word::kSignature, take_note);
+  p2p::match_checker = look_at;
+}
+void stop() { p2p::match_checker = nullptr; }
+
+}  // namespace
+
+void tell_signature(const Call& call, const Operation& send) {
+  const auto* const comm = comm::communicator_of(send.context);
+  if (send.kind != Operation::Kind::kSend || comm == nullptr || send.buffers.empty()) return;
+  const Buffer& data = send.buffers.front();
+  send_note(*comm, send.peer, send.tag, *data.type, data.count, call.site());
+}
+
+extern const Finding kSignatures;
+const Finding kSignatures{"signature", start, stop, before, after, at_finalize};
+
+}  // namespace hr::check

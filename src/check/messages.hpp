@@ -1,0 +1,41 @@
+// Messages of the checker between processes: notices (p2p/notices.hpp), each with a word that says what it is about.
+//
+// To one process they arrive in the order they were sent, and in order with the program's messages. A handler runs
+// within a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hr::check {
+
+enum class Word : std::uint8_t {
+  kCollective,  // a call of a collective function: to the one who compares
+  kVerdict,     // what came of that: back
+  kSignature,   // of a message that follows
+  kWaiting,     // the sender waits in a call, or does so no more: to the first process of the job
+};
+inline constexpr std::size_t kWords = 4;
+
+struct Told {
+  int from;               // process
+  std::uint64_t subject;  // as the sender gave it
+  std::span<const std::byte> data;
+};
+using WordHandler = void (*)(const Told& told);
+
+void begin_messages();
+void end_messages();
+void on_word(Word word, WordHandler handler);
+// To oneself, too: at once.
+void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data);
+// The longest `data` to that process.
+std::size_t longest(int proc);
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) noexcept {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+}  // namespace hr::check

@@ -1,0 +1,24 @@
+// Objects: what texts say of handles, and the objects behind them. Internal to check/. Threads: library lock.
+#pragma once
+
+#include <string>
+
+#include "base/object.hpp"
+#include "comm/communicator.hpp"
+
+namespace hr::check {
+
+struct HandleType {
+  ObjectKind kind;
+  const char* name;     // "MPI_Comm"
+  const char* release;  // what ends it: "free with MPI_Comm_free"
+};
+const HandleType& handle_type(ObjectKind kind) noexcept;
+
+// A live object of the program's, and none of the ABI's constants.
+bool is_live(const void* handle, ObjectKind kind) noexcept;
+
+// "MPI_COMM_WORLD", the name that the program gave it, or where it was made; "the communicator" where nothing is known.
+std::string name_of(const comm::Communicator& comm);
+
+}  // namespace hr::check

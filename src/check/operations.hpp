@@ -1,0 +1,59 @@
+// Operations: what the program has started and not completed, by request, with the buffers that it must leave alone.
+//
+// A request that the library gives out for many sends that are done (p2p::request_of_a_send_that_is_done()) is replaced
+// by one of its own, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
+// starts an operation to the one that completes it; then that Call. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/count.hpp"
+#include "check/site.hpp"
+#include "layout/datatype.hpp"
+
+namespace hr::check {
+
+class Call;
+
+// Data of the program's that an operation reads or writes.
+struct Buffer {
+  const char* name = "";
+  const void* address = nullptr;
+  Count count = 0;
+  Ref<layout::Datatype> type;
+  bool written = false;
+  bool hashed = false;
+  std::uint64_t hash = 0;  // of what it held when the operation began
+};
+
+struct Operation {
+  enum class Kind : std::uint8_t { kSend, kReceive, kCollective, kOther };
+  Kind kind = Kind::kOther;
+  const void* request = nullptr;  // its handle
+  Site site;
+  std::uint32_t context = 0;  // of its communicator; 0: none
+  int peer = 0;               // sends, receives: rank
+  int tag = 0;
+  bool persistent = false;
+  bool active = true;
+  std::vector<Buffer> buffers;
+};
+
+using Operations = std::unordered_map<const void*, Operation>;
+Operations& operations();
+
+// In leave(): the operations that the call has completed, which are the table's no more (persistent ones: a copy), and
+// those that it has started.
+std::vector<Operation> take_completed(const Call& call);
+void note_started(Call& call);
+
+// The buffers of a call that is no collective operation: of each, address, count and datatype.
+std::vector<Buffer> buffers_of(const Call& call);
+// For calls that communicate with one process: MPI_PROC_NULL there.
+[[nodiscard]] bool is_nobody(const Call& call, const char* peer);
+
+}  // namespace hr::check

@@ -1,0 +1,33 @@
+// Site: where the program called a function of MPI.
+//
+// An address of the program, which becomes text only when somebody is told: the file and line by addr2line where that
+// and debug information are there, else the name of the function, or the place in the file. Another process's site is
+// told as the place in the file that was loaded. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hr::check {
+
+struct Site {
+  const char* function = "";      // of MPI
+  const void* address = nullptr;  // to which it returns
+};
+
+// The first caller that is no part of the library: `caller`, or who called that.
+const void* program_caller(const void* caller) noexcept;
+
+// A site as another process can read it; a part of messages.
+struct RemoteSite {
+  std::uint64_t offset = 0;  // in the file, as debug information counts
+  char function[48] = {};    // of MPI
+  char file[144] = {};       // the file that was loaded
+};
+RemoteSite remote(const Site& site);
+
+// "MPI_Irecv at halo.c:31 (exchange)"
+std::string text(const Site& site);
+std::string text(const RemoteSite& site);
+
+}  // namespace hr::check

@@ -1,0 +1,23 @@
+// What check/ keeps, from begin() to end(). Internal to check/. Threads: library lock.
+#pragma once
+
+#include <memory>
+
+#include "base/file_states.hpp"
+
+namespace hr::check {
+
+struct State {
+  FileStates<State> files;
+};
+
+// Null: nothing is checked.
+extern std::unique_ptr<State> state;
+
+// What the calling file keeps.
+template <class Own>
+Own& own() {
+  return state->files.of<Own>();
+}
+
+}  // namespace hr::check

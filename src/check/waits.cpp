@@ -1,0 +1,171 @@
+#include "check/waits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/abi.hpp"
+#include "boot/boot.hpp"
+#include "check/collectives.hpp"
+#include "check/objects.hpp"
+#include "comm/failure.hpp"
+#include "p2p/request.hpp"
+#include "rma/window.hpp"
+
+namespace hr::check {
+namespace {
+
+std::vector<int> members(const comm::Communicator& comm) {
+  std::vector<int> processes;
+  const int self = boot::processes().self();
+  const auto add = [&](const comm::Group& group) {
+    for (const int each : group.procs()) {
+      if (each != self) processes.push_back(each);
+    }
+  };
+  add(*comm.local_);
+  if (comm.is_inter()) add(*comm.remote_);
+  return processes;
+}
+
+std::string with_tag(long long tag) {
+  return tag == abi::kAnyTag ? " with any tag" : " with tag " + std::to_string(tag);
+}
+
+Wait on_site(const Call& call, std::string whom) {
+  Wait wait;
+  const std::string site = text(call.site());
+  const std::size_t name = site.find(" at ");
+  wait.text = "waits in " + site.substr(0, name) + std::move(whom) + site.substr(name);
+  return wait;
+}
+
+Wait from(const Call& call, const comm::Communicator& comm, long long source, long long tag) {
+  if (source == abi::kAnySource) {
+    Wait wait = on_site(call, " from any source" + with_tag(tag));
+    wait.any = true;
+    wait.processes = members(comm);
+    return wait;
+  }
+  Wait wait = on_site(call, " from rank " + std::to_string(source) + with_tag(tag) + " of " + name_of(comm));
+  wait.processes = {comm.peer_proc(static_cast<int>(source))};
+  return wait;
+}
+
+Wait towards(const Call& call, const comm::Communicator& comm, long long dest, long long tag) {
+  Wait wait = on_site(call, " to rank " + std::to_string(dest) + with_tag(tag) + " of " + name_of(comm));
+  wait.processes = {comm.peer_proc(static_cast<int>(dest))};
+  return wait;
+}
+
+std::optional<Wait> in_message(const Call& call) {
+  const auto* const comm = call.object<comm::Communicator>("comm");
+  if (comm == nullptr) return std::nullopt;
+  const char* const receive_tag = call.find("recvtag") != nullptr ? "recvtag" : "tag";
+  if (call.find("source") != nullptr) {
+    const long long source = call.number("source");
+    if (!call.matched && source != abi::kProcNull) return from(call, *comm, source, call.number(receive_tag));
+    if (call.find("dest") == nullptr) return std::nullopt;
+  }
+  const long long dest = call.number("dest");
+  const char* const send_tag = call.find("sendtag") != nullptr ? "sendtag" : "tag";
+  if (dest == abi::kProcNull) return std::nullopt;
+  return towards(call, *comm, dest, call.number(send_tag));
+}
+
+// What one request waits for.
+struct OneWait {
+  std::vector<int> processes;
+  bool any = false;
+  std::string text;
+};
+
+std::optional<OneWait> in_request(const void* handle) {
+  const auto found = operations().find(handle);
+  if (found == operations().end() || !found->second.active) return std::nullopt;
+  const Operation& operation = found->second;
+  const auto* const request = static_cast<const p2p::Request*>(handle);
+  const comm::Communicator* const comm = comm::communicator_of(operation.context);
+  if (request->complete() || comm == nullptr) return std::nullopt;
+  OneWait wait;
+  using Phase = p2p::Request::Phase;
+  switch (operation.kind) {
+    case Operation::Kind::kReceive:
+      if (request->phase_ != Phase::kPosted) return std::nullopt;
+      wait.any = operation.peer == abi::kAnySource;
+      wait.processes = wait.any ? members(*comm) : std::vector<int>{comm->peer_proc(operation.peer)};
+      wait.text = (wait.any ? "a message from any source" : "a message from rank " + std::to_string(operation.peer)) +
+                  with_tag(operation.tag);
+      break;
+    case Operation::Kind::kSend:
+      if (request->phase_ == Phase::kMoving) return std::nullopt;
+      wait.processes = {comm->peer_proc(operation.peer)};
+      wait.text = "a message to rank " + std::to_string(operation.peer) + with_tag(operation.tag);
+      break;
+    case Operation::Kind::kCollective:
+      wait.any = true;
+      wait.processes = members(*comm);
+      wait.text = "all members";
+      break;
+    case Operation::Kind::kOther:
+      return std::nullopt;
+  }
+  wait.text += " (" + text(operation.site) + ")";
+  return wait;
+}
+
+// MPI_Wait and its kin. What may come from anybody counts where nothing else is waited for.
+std::optional<Wait> in_requests(const Call& call) {
+  const bool one_is_enough = call.is("MPI_Waitany") || call.is("MPI_Waitsome");
+  std::vector<OneWait> all, of_one;
+  for (const void* const handle : call.before) {
+    auto each = in_request(handle);
+    if (!each) {
+      // Something that is complete, or moves, or of which is not known what it needs.
+      if (one_is_enough && handle != nullptr && reinterpret_cast<std::uintptr_t>(handle) >= 0x1000) return std::nullopt;
+      continue;
+    }
+    (each->any ? all : of_one).push_back(std::move(*each));
+  }
+  const bool alternatives = one_is_enough || of_one.empty();
+  const std::vector<OneWait>& chosen = of_one.empty() ? all : of_one;
+  if (chosen.empty() || (!one_is_enough && of_one.empty() && all.size() > 1)) return std::nullopt;
+  Wait wait = on_site(call, " for " + chosen.front().text +
+                                (chosen.size() > 1 ? " and " + std::to_string(chosen.size() - 1) + " more" : ""));
+  wait.any = alternatives;
+  for (const auto* each : {&of_one, &all}) {
+    if (each != &chosen && !one_is_enough) continue;
+    for (const OneWait& one : *each)
+      wait.processes.insert(wait.processes.end(), one.processes.begin(), one.processes.end());
+  }
+  return wait;
+}
+
+std::optional<Wait> in_collective(const Call& call, const CollectiveWait& collective) {
+  const comm::Communicator* const comm = comm::communicator_of(collective.context);
+  if (comm == nullptr) return std::nullopt;
+  Wait wait = on_site(call, " for all members of " + name_of(*comm));
+  wait.context = collective.context;
+  wait.sequence = collective.sequence + 1;
+  wait.processes = members(*comm);
+  return wait;
+}
+
+}  // namespace
+
+std::optional<Wait> wait_of(const Call& call) {
+  if (const CollectiveWait* collective = collective_wait()) return in_collective(call, *collective);
+  const std::string_view name = call.function();
+  if (name == "MPI_Recv" || name == "MPI_Probe" || name == "MPI_Mprobe" || name == "MPI_Send" || name == "MPI_Ssend" ||
+      name == "MPI_Rsend" || name == "MPI_Sendrecv" || name == "MPI_Sendrecv_replace")
+    return in_message(call);
+  if (name.starts_with("MPI_Wait")) return in_requests(call);
+  const comm::Communicator* comm = call.object<comm::Communicator>("comm");
+  if (const auto* window = call.object<rma::Window>("win"); window != nullptr) comm = window->comm_.get();
+  if (comm == nullptr || comm->size() == 1) return std::nullopt;
+  Wait wait = on_site(call, " for other members of " + name_of(*comm));
+  wait.any = true;
+  wait.processes = members(*comm);
+  return wait;
+}
+
+}  // namespace hr::check

@@ -1,0 +1,24 @@
+// Waits: which processes a call waits for. Internal to check/. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/call.hpp"
+
+namespace hr::check {
+
+struct Wait {
+  bool any = false;            // one of them can end it; else all are needed
+  std::uint32_t context = 0;   // of a collective that is to begin: who waits in the same is not what hinders it
+  std::uint64_t sequence = 0;  // 0 and 0: none
+  std::vector<int> processes;
+  std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
+};
+
+// None: the call waits for nobody, or it cannot be told for whom.
+std::optional<Wait> wait_of(const Call& call);
+
+}  // namespace hr::check
