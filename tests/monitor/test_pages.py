@@ -5,6 +5,7 @@ import os
 import struct
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import support
@@ -12,7 +13,7 @@ from headrace import counters
 from headrace.monitor import cli, query
 from headrace.monitor import pages as subject
 from headrace.monitor.history import connect
-from headrace.monitor.model import Count
+from headrace.monitor.model import Count, Mark
 
 HEAD = counters.page.HEAD
 
@@ -86,6 +87,13 @@ class Readings(unittest.TestCase):
         said = subject.reading(self.maker.page(state=2), False, False, {})
         self.assertTrue(said.ended)
         self.assertEqual((said.brief.wait_ns, said.brief.posted, said.function, said.waits_for), (60, 0, "", None))
+
+    def test_marks_are_the_last_ones_of_a_ring(self):
+        found = counters.Page(self.maker.bytes(), "page")
+        found._counters = {**found._counters, **{name: {} for name in ("phase.marks", "phase.time", "phase.level")}}
+        words = {"phase.marks": [6], "phase.time": [40 * 10**9, 50 * 10**9, 20 * 10**9, 30 * 10**9], "phase.level": [5, (1 << 64) - 1, 3, 4]}
+        now = unittest.mock.Mock(page=found, values=words.get, value=lambda name: words[name][0])
+        self.assertEqual(subject._marks(now), (Mark(2, 20.0, 3), Mark(3, 30.0, 4), Mark(4, 40.0, 5), Mark(5, 50.0, -1)))
 
     def test_a_page_that_lies_costs_one_remark(self):
         liar = Maker(pid="many", rank=1)
