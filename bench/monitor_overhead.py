@@ -59,7 +59,7 @@ class Monitor:
 def programs(build: Path, seconds: float) -> dict[str, tuple[list[str], Callable[[str], float], str, bool]]:
     """Name: command, its figure, unit, whether more is better."""
     mpiexec, repetitions = [build / "bin/mpiexec", "-n", "2"], str(max(5, round(seconds * 100)))
-    median = lambda text: json.loads(text)["results"][0]["median"]  # noqa: E731
+    median = lambda text: json.loads(text)["rows"][0]["median"]  # noqa: E731
     small = ["--sizes", "8", "--reps", repetitions, "--seconds", str(max(1, round(2 * seconds))), "--json", "-"]
     halo = ["--local", "48", "--pattern", "step1", "--steps", str(round(seconds * 450)), "--no-identity-check"]
     return {"message rate, 8 B": ([*mpiexec, build / "bin/message_rate", *small], median, "million/s", True),

@@ -209,6 +209,18 @@ class Views(unittest.TestCase):
 @support.BROWSER
 @support.SERVER
 class Live(support.Scratch):
+    def test_no_job(self):
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        with support.serving(Place(history.path, Collector(Synthetic(Job(ranks=1)), None))) as address, chromium() as context:
+            at = Page(context, address)
+            at.open()
+            for name in VIEWS:
+                at.view(name)
+                self.assertTrue(at.page.inner_text("#view").strip(), name)
+            self.assertIn("No job yet", at.page.inner_text("#view"))
+            self.assertEqual(at.complaints, [])
+
     def test_collectors_of_other_hosts(self):
         class Two(Synthetic):
             def sweep(self, details):

@@ -1,6 +1,8 @@
 """The history: sums that stay exact, thinning, bounds, and what a damaged file, a full disk and a second writer get."""
 
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -222,6 +224,42 @@ class Life(support.Scratch):
         self.fill(history, source, 70, 90)
         self.assertEqual(history.trouble, "")
         self.assertEqual(history.db.execute("SELECT sum(sent) FROM samples").fetchone(), history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
+
+    def test_a_disk_that_is_full_indeed(self):
+        """The system refuses to let files grow; in a process of its own, as that is a limit of a process."""
+        done = subprocess.run([sys.executable, "-c", f"""
+import resource, signal, sys
+sys.path[:0] = {[str(support.ROOT / "python")]!r}
+from pathlib import Path
+from headrace.monitor.history import History
+from headrace.monitor.save import save
+from headrace.monitor.synthetic import Job, Synthetic
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path, source = Path({str(self.path)!r}), Synthetic(Job(ranks=64))
+history = History(path)
+history.write(source.sweep(True), {{}})
+resource.setrlimit(resource.RLIMIT_FSIZE, (200000, resource.RLIM_INFINITY))
+for second in range(1, 100):
+    source.time += 1
+    history.write(source.sweep(True), {{}})
+print(history.trouble)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
+try:
+    save(path, path.with_name("saved"))
+except OSError as error:
+    print(error)
+print(path.with_name("saved").exists())
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+source.time += 20
+history.write(source.sweep(True), {{}})
+print([history.trouble], history.db.execute("SELECT sum(sent) FROM samples").fetchone() == history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
+history.close()
+"""], capture_output=True, text=True, timeout=60)
+        said = done.stdout.splitlines()
+        self.assertEqual(len(said), 4, done.stderr + done.stdout)
+        self.assertIn("live figures go on", said[0])
+        self.assertIn("cannot be written", said[1])
+        self.assertEqual(said[2:], ["False", "[''] True"])
 
     def test_two_writers(self):
         first = History(self.path)

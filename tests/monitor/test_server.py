@@ -1,5 +1,6 @@
 """The server: token and names, answers against the database, metrics, and that nothing else is to be had."""
 
+import hmac
 import http.client
 import json
 import socket
@@ -60,6 +61,12 @@ class Serving(support.Scratch):
         self.assertEqual(gate.slower.delay(), 5.0)
         self.assertFalse(gate.right(None) or gate.right("") or gate.right(TOKEN + "x") or gate.right("ä\udc80"))
 
+    def test_tokens_are_compared_in_constant_time(self):
+        with unittest.mock.patch("headrace.monitor.auth.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+            for wrong in ("x", TOKEN[:-1] + "x"):
+                self.assertFalse(Gate(TOKEN, 1).right(wrong))
+                self.assertEqual(compared.call_args.args, (wrong.encode(), TOKEN.encode()))
+
     def test_the_token_of_the_address_becomes_a_cookie(self):
         host = urllib.parse.urlsplit(self.address).netloc
         connection = http.client.HTTPConnection(host, timeout=10)
@@ -111,6 +118,13 @@ class Serving(support.Scratch):
         self.addCleanup(connection.close)
         connection.request("POST", "/api/jobs", headers={"Authorization": f"Bearer {TOKEN}"})
         self.assertEqual(connection.getresponse().status, 405)
+
+    def test_no_job(self):
+        History(self.folder / "empty.sqlite").close()
+        with serving(Place(self.folder / "empty.sqlite")) as address:
+            self.assertEqual(json.loads(fetch(address + "/api/jobs")[1]), [])
+            status, said = fetch(address + "/api/ranks")
+        self.assertEqual((status, json.loads(said)), (400, {"problem": "there is no job in this history"}))
 
     def test_a_history_that_vanishes_is_said(self):
         self.path.unlink()
