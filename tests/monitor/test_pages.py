@@ -170,6 +170,17 @@ class Files(support.Scratch):
         self.file.write_bytes(self.maker.bytes())
         self.assertEqual([one.ended for one in self.mine(self.source().sweep(True))], [True])
 
+    def test_processes_without_a_page_are_asked_seldom(self):
+        idle = counters.Idle(age=10, again=30)
+        clock = unittest.mock.patch("headrace.counters.files.time.monotonic")
+        now = clock.start()
+        self.addCleanup(clock.stop)
+        for when, there, skipped, owners in ((100, "ab", set(), {"a"}), (105, "ab", set(), {"a"}), (111, "abc", {"b"}, {"a"}), (122, "abc", {"b", "c"}, {"a"}),
+                                             (131, "abc", set(), {"a", "b"}), (141, "abc", {"c"}, {"b"}), (142, "abd", set(), {"b"}), (152, "abd", {"a"}, {"b"})):
+            now.return_value = when
+            self.assertEqual(idle.skipped(there), skipped, when)
+            idle.looked(there, owners)
+
     def test_pages_of_others_get_a_sentence(self):
         self.file.write_bytes(self.maker.bytes(version=99))
         (self.folder / "headrace.headrace_1_1.counters.1").write_bytes(b"x" * 4096)

@@ -26,6 +26,7 @@ class Pages:
         self._gone: set[str] = set()
         self._problems: list[str] = []
         self._look_at = 0.0
+        self._idle = counters.Idle()
 
     def close(self) -> None:
         self._pages.clear()
@@ -48,7 +49,7 @@ class Pages:
         return found
 
     def _look(self) -> None:
-        found = counters.look(known=self._pages.values())
+        found = counters.look(known=self._pages.values(), idle=self._idle)
         self._problems = found.problems
         seen = {page.place: page for page in found.pages[:_PAGES_MOST]}
         self._gone = set()
