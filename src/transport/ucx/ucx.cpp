@@ -45,10 +45,16 @@ struct Early {
   std::vector<std::byte> bytes;
 };
 
-// What the user has asked for, or what the path is worth.
+// What was tuned for the two hosts, what the user has asked for, or what the path is worth.
 std::size_t eager_bytes(const Path& path) noexcept {
-  const std::size_t wanted = knobs().network_eager_bytes;
-  return wanted != 0 ? std::min(wanted, kMaxPayload) : path.eager_bytes();
+  const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
+  return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
+}
+
+std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) {
+  constexpr std::string_view kKnob = "network_eager_bytes";
+  const auto tuned = tuned_for_peers(kKnob, one + "," + other);
+  return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
 // A request of UCX's on host memory, which calls back with this argument.
@@ -261,7 +267,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
   own_address_ = encode(address);
-  return late_ ? kOk : publish_address(rank_, address);
+  return late_ ? kOk : publish_address(rank_, address, own_host());
 }
 
 // --- processes of other jobs ---
@@ -309,8 +315,9 @@ Status Ucx::connect(int proc) {
   Peer& to = peer(proc);
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   std::vector<std::byte> address;
+  std::string host;  // not known of processes of other jobs
   if (static_cast<std::size_t>(proc) < job_size_) {
-    HR_TRY(fetch_address(proc, &address));
+    HR_TRY(fetch_address(proc, &address, &host));
   } else {
     address = addresses_[static_cast<std::size_t>(proc)];
   }
@@ -320,6 +327,7 @@ Status Ucx::connect(int proc) {
     HR_TRY(make_endpoint(to, address, false));
   }
   to.path = path_of(library_, to.endpoint);
+  to.path.tuned_eager_bytes = tuned_eager_bytes(own_host(), host);
   if (log::enabled(log::Level::kDecision)) {
     const std::string transports = transports_of(library_, to.endpoint);
     log::write(log::Level::kDecision,
