@@ -67,7 +67,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer of a collective (1M)")
     parser.add_argument("--device", action="store_true", help="GPU buffers, too")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each value and algorithm once in each (5)")
-    parser.add_argument("--quick", action="store_true", help="two sizes, few ranks, few repetitions: to see it work")
+    parser.add_argument("--quick", action="store_true", help="two sizes, few values, ranks and repetitions: to see it work")
     parser.add_argument("--afresh", action="store_true", help="measure all again: do not go on with a run that was ended")
     parser.add_argument("--output", type=Path, metavar="FILE", help="(where programs look for it)")
     parser.add_argument("--no-plot", action="store_true", help="no picture beside it")

@@ -97,12 +97,14 @@ def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -
     return read(report, what, names)
 
 
-def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int) -> RunFacts:
-    """Hosts that are named, or those of the allocation; else what this host has. Raises Failed."""
+def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int, builds_alone: bool = False) -> RunFacts:
+    """Hosts that are named, or those of the allocation; else what this host has. `builds_alone`: no link. Raises Failed."""
     programs = locate(prefix)
     if hosts or any(name in environment for name in ("SLURM_JOB_ID", "PBS_NODEFILE")):
         where = ("--hosts", hosts) if hosts else ()
         builds = _builds(programs, where)
+        if builds_alone:
+            return RunFacts([], builds, str(programs.library))
         try:
             measured = [_measure(programs, "hosts", *where, "--ppn", "1")]
         except Failed:
