@@ -26,6 +26,7 @@ class Journal:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            self._file.close()
             raise Failed(f"another headrace tune is at work on {path}") from None
         self._file.seek(0)
         lines = [] if afresh else self._file.readlines()
