@@ -11,7 +11,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.bench import libraries
 from headrace.bench.child import Failed, run_json
@@ -45,12 +45,12 @@ class Trial:
 
 
 _SHORT = (2 * K, 8 * K, 16 * K, 32 * K, 64 * K)
-_OVER_HOSTS = (8 * K, 32 * K, 64 * K, 128 * K, 256 * K, 512 * K)
+_OVER_HOSTS = (8 * K, 32 * K, 128 * K, 512 * K, 1024 * K)
 _LONG = (256 * K, 1024 * K, 4096 * K)
 TRIALS = (
     Trial("eager_bytes", (4 * K, 8 * K, 32 * K, 64 * K), _SHORT, by_peers=True),
     Trial("single_copy_bytes", (8 * K, 32 * K, 64 * K, 256 * K), (8 * K, 16 * K, 32 * K, 64 * K, 128 * K)),
-    Trial("network_eager_bytes", (8 * K, 16 * K, 32 * K, 128 * K, 256 * K, 512 * K), _OVER_HOSTS, over_hosts=True, by_peers=True),
+    Trial("network_eager_bytes", (8 * K, 16 * K, 32 * K, 128 * K, 256 * K, 512 * K, 1024 * K), _OVER_HOSTS, over_hosts=True, by_peers=True),
     Trial("cuda_eager_bytes", (256, 1 * K, 4 * K), (8, 256, 1 * K, 4 * K), "cuda"),
     Trial("cuda_resident_copy_bytes", (0, 16 * K, 128 * K), (8, 4 * K, 64 * K, 512 * K), "cuda"),
     Trial("cuda_pipeline_chunk_bytes", (256 * K, 512 * K, 1024 * K, 4096 * K), _LONG, "cuda"),
@@ -99,9 +99,17 @@ def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial
         if trial.over_hosts != over_hosts or not (device or trial.memory == "host"):
             continue
         for each in kinds if trial.by_peers else kinds[-1:]:
-            whole = each if trial.by_peers else Peers("", each.launch, each.hosts, (), each.about)
-            found.append(Trial(trial.knob, trial.values, trial.sizes, trial.memory, trial.over_hosts, trial.by_peers, whole))
+            whole = each if trial.by_peers else replace(each, name="", pairs=())
+            values = tuple(value for value in trial.values if value <= _worth(each)) if trial.over_hosts and trial.by_peers else trial.values
+            found.append(replace(trial, values=values, peers=whole))
     return found
+
+
+def _worth(peers: Peers) -> int:
+    """What is sent unasked takes the receiver's memory, and saves a round trip: no more than is copied in that time, as in
+    src/transport/ucx/path.cpp, to the next power of two."""
+    copied = 2 * peers.delay * 1e-6 * 8e9
+    return min(max(64 * K, 1 << math.ceil(math.log2(max(copied, 1)))), 1024 * K)
 
 
 def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[str, ...], timeout: float) -> float:

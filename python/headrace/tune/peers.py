@@ -29,6 +29,7 @@ class Peers:
     hosts: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     about: str = ""
+    delay: float = 0.0  # of hosts: microseconds of a short message
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ def delays(programs: Programs, hosts: Sequence[str]) -> dict:
     `hosts`. Raises Failed."""
     used = hosts[:MOST_HOSTS]
     report = run_json([str(programs.mpiexec), "--hosts", ",".join(f"{host}:1" for host in used), "--bind-to", "none", "-n", str(len(used)),
-                       str(programs.find("links")), "--sizes", "4096", "--reps", "3"], 300,
+                       str(programs.find("links")), "--sizes", "4096", "--reps", "9"], 300,
                       {**programs.environment(), "HEADRACE_TUNING_FILE": "off", "HEADRACE_OVERSUBSCRIBE": "quiet"})
     names = [str(report.get(f"host {rank}", used[rank])) for rank in range(len(used))]
     found = []
@@ -120,5 +121,5 @@ def of_hosts(measured: dict, hosts: Sequence[str]) -> list[Peers]:
     for kind in kinds:
         first = kind[len(kind) // 2]
         names = tuple(f"{one},{other}" for one, other, *_ in kind) if len(kinds) > 1 else ()
-        found.append(Peers("", (), (hosts[first[3]], hosts[first[4]]), names, f"{first[0]} - {first[1]}, {first[2]:.0f} us"))
+        found.append(Peers("", (), (hosts[first[3]], hosts[first[4]]), names, f"{first[0]} - {first[1]}, {first[2]:.0f} us", first[2]))
     return found
