@@ -34,8 +34,14 @@ class Findings(unittest.TestCase):
         self.assertEqual(code, 1 if any(id_.endswith(".odd") for id_ in ids) else 0)
         return findings
 
+    def in_order(self, facts):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            cli.main(["--run", "--json"], facts)
+        return {finding["id"] for finding in json.loads(said.getvalue())["findings"] if finding["level"] == "ok"}
+
     def test_all_alike(self):
         self.finds(made())
+        self.assertEqual(self.in_order(made()), {"latency.even", "bandwidth.even", "together.apart"})
         self.finds(made(ends=2))
 
     def test_latency(self):
@@ -72,6 +78,7 @@ class Findings(unittest.TestCase):
         def built(**builds):
             return RunFacts([], builds, "/opt/lib/libmpi_abi.so.1")
         self.finds(built(a="1f", b="1f"))
+        self.assertEqual(self.in_order(built(a="1f", b="1f")), {"builds.same"})
         with contextlib.redirect_stdout(io.StringIO()) as said:
             code = cli.main(["--run", "--json"], built(a="1f", b="1f", c="2e", d="none"))
         (finding,) = json.loads(said.getvalue())["findings"]

@@ -138,7 +138,7 @@ def _run(programs: Programs, group: Group, algorithm: str, plan: Plan) -> dict:
                "--sizes", ",".join(map(str, plan.sizes)), "--mem", "cuda" if group.memory == "device" else "host",
                *plan.arguments]
     return run_json(command, plan.timeout, {**ours.environment(oversubscribed, hosts), "HEADRACE_TUNING_FILE": "off",
-                                            "HEADRACE_OVERSUBSCRIBE": "quiet", "HEADRACE_COLL_FORCE": forced})
+                                            "HEADRACE_OVERSUBSCRIBE": "quiet", "HEADRACE_COLL_FORCE": forced}, elsewhere=bool(hosts))
 
 
 def _times(report: dict, group: Group) -> dict[int, float]:

@@ -120,7 +120,7 @@ def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[s
     launch = [str(ours.mpiexec), *peers.launch, "-n", "2"] if peers.launch else ours.launch(2, False, peers.hosts)
     command = [*launch, programs.find("latency"), "--sizes", ",".join(map(str, trial.sizes)), "--mem", trial.memory, *arguments]
     report = run_json(command, timeout, {**ours.environment(False, peers.hosts), "HEADRACE_TUNING_FILE": "off",
-                                         "HEADRACE_OVERSUBSCRIBE": "quiet", **setting})
+                                         "HEADRACE_OVERSUBSCRIBE": "quiet", **setting}, elsewhere=bool(peers.hosts))
     return math.exp(sum(math.log(row["median"]) for row in report["rows"]) / len(report["rows"]))
 
 

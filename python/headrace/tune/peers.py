@@ -96,7 +96,7 @@ def delays(programs: Programs, hosts: Sequence[str]) -> dict:
     used = hosts[:MOST_HOSTS]
     report = run_json([str(programs.mpiexec), "--hosts", ",".join(f"{host}:1" for host in used), "--bind-to", "none", "-n", str(len(used)),
                        str(programs.find("links")), "--sizes", "4096", "--reps", "9"], 300,
-                      {**programs.environment(), "HEADRACE_TUNING_FILE": "off", "HEADRACE_OVERSUBSCRIBE": "quiet"})
+                      {**programs.environment(), "HEADRACE_TUNING_FILE": "off", "HEADRACE_OVERSUBSCRIBE": "quiet"}, elsewhere=True)
     names = [str(report.get(f"host {rank}", used[rank])) for rank in range(len(used))]
     found = []
     for row in report["rows"]:

@@ -91,7 +91,7 @@ def _host_and_gpus(programs: Programs, gpus: int) -> Links:
 
 def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -> Links:
     command = [str(programs.mpiexec), *words, str(programs.find("links")), "--mem", memory]
-    report = run_json(command, SECONDS, programs.environment())
+    report = run_json(command, SECONDS, programs.environment(), elsewhere=what == "hosts")
     ranks = int(report["ranks"])
     names = _host_names(report, ranks) if what == "hosts" else [f"{what[:-1]} {rank}" for rank in range(ranks)]
     return read(report, what, names)
