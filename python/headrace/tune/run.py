@@ -63,7 +63,7 @@ def _messages(args: argparse.Namespace, programs: Programs, where: Where, work: 
         trials += messages.trials(peers.of_hosts(measured, where.hosts), args.device, True)
     times = _QUICK_TIMES if args.quick else _TIMES
     if args.quick:
-        trials = [replace(trial, values=trial.values[1:2] + trial.values[2:][-1:]) for trial in trials]
+        trials = [replace(trial, values=trial.values[-1:]) for trial in trials]
     return Messages(trials, args.rounds, messages.timer(programs, times), times)
 
 
