@@ -41,6 +41,7 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   const auto latency = seconds(library, endpoint, kShort);
   const auto whole = seconds(library, endpoint, kLong);
   if (latency) path.latency_seconds = *latency;
+  path.is_stream = transports_of(library, endpoint).starts_with("tcp");
   if (latency && whole && *whole > *latency) path.bytes_per_second = static_cast<double>(kLong) / (*whole - *latency);
   return path;
 }
