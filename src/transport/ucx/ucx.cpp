@@ -45,10 +45,16 @@ struct Early {
   std::vector<std::byte> bytes;
 };
 
-// What the user has asked for, or what the path is worth.
+// What was tuned for the two hosts, what the user has asked for, or what the path is worth.
 std::size_t eager_bytes(const Path& path) noexcept {
-  const std::size_t wanted = knobs().network_eager_bytes;
-  return wanted != 0 ? std::min(wanted, kMaxPayload) : path.eager_bytes();
+  const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
+  return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
+}
+
+std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) {
+  constexpr std::string_view kKnob = "network_eager_bytes";
+  const auto tuned = tuned_for_peers(kKnob, one + "," + other);
+  return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
 // A request of UCX's on host memory, which calls back with this argument.
@@ -151,6 +157,7 @@ class Ucx final : public Transport {
     // What is announced goes through it: the same, or, from the first on, one of its own (open_announcing()).
     ucp_ep_h announcing = nullptr;
     Path path;
+    std::string host;  // its name; empty: not known, as of processes of other jobs
     std::uint64_t sent = 0;
     int in_flight = 0;
     Buffer* reserved = nullptr;
@@ -170,7 +177,7 @@ class Ucx final : public Transport {
   }
   Status usable(int proc);
   [[nodiscard]] Status why_lost(const Peer& peer) const;
-  Status address_of(int proc, std::vector<std::byte>* address);
+  Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
   Status open_announcing(Peer& peer);
@@ -267,7 +274,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
   own_address_ = encode(address);
-  return late_ ? kOk : publish_address(rank_, address);
+  return late_ ? kOk : publish_address(rank_, address, own_host());
 }
 
 // --- processes of other jobs ---
@@ -311,15 +318,15 @@ bool Ucx::part(int proc) {
 
 // --- paths ---
 
-Status Ucx::address_of(int proc, std::vector<std::byte>* address) {
-  if (static_cast<std::size_t>(proc) < job_size_) return fetch_address(proc, address);
-  *address = addresses_[static_cast<std::size_t>(proc)];
+Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
+  if (static_cast<std::size_t>(peer.proc) < job_size_) return fetch_address(peer.proc, address, &peer.host);
+  *address = addresses_[static_cast<std::size_t>(peer.proc)];
   return kOk;
 }
 
 Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
   std::vector<std::byte> address;
-  HR_TRY(address_of(peer.proc, &address));
+  HR_TRY(address_of(peer, &address));
   if (make_endpoint(peer, address, true, endpoint).ok()) return kOk;
   // Not every network finds out that the other side is gone.
   static_cast<void>(take_detail());
@@ -341,6 +348,7 @@ Status Ucx::connect(int proc) {
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   HR_TRY(open_endpoint(to, &to.endpoint));
   to.path = path_of(library_, to.endpoint);
+  to.path.tuned_eager_bytes = tuned_eager_bytes(own_host(), to.host);
   if (log::enabled(log::Level::kDecision)) {
     const std::string transports = transports_of(library_, to.endpoint);
     log::write(log::Level::kDecision,
