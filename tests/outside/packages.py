@@ -73,10 +73,12 @@ HDF5_TESTS = ["t_mpi", "t_pread", "t_pshutdown", "t_prestart", "t_init_term", "t
 
 PIP = ["{build}/environment/bin/python", "-m", "pip", "install", "-v", "--no-build-isolation", "--no-deps"]
 
-# Those that its build registers as tests, less two that measure and sleep; it looks for words that they do not write, so that the exit code counts.
-GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi mmatrix mulmatpatchc nb2test nbtest ndim
-    normc ntestc ntestfc packc patch patch2 patch_enumc patch_enumf perf perf2 perfmod perform pg2test pgtest print random scan
-    scan_addc scan_copyc simple_groups simple_groups_comm simple_groups_commc sparse sprsmatmult stride test testc testmatmultc
+# Those that its build registers as tests (it looks for words that they do not write: the exit code counts), less mir_perf1 and
+# mir_perf2, which sleep for minutes, and seven that fail alike on MPICH 5: mulmatpatchc, pg2test, pgtest, test, random, simple_groups_comm
+# and simple_groups_commc.
+GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi mmatrix nb2test nbtest ndim
+    normc ntestc ntestfc packc patch patch2 patch_enumc patch_enumf perf perf2 perfmod perform print scan
+    scan_addc scan_copyc simple_groups sparse sprsmatmult stride testc testmatmultc
     testmult testmultrect testsolve types-test unpackc""".split()
 
 # Tests of MPICH's that ask for more than the standard, or for something else, each with the reason.
@@ -89,6 +91,9 @@ MPICH_KNOWN = {
     "coll/nonblocking3": "the same",
     "datatype/pack_external": "takes datatypes for integers (switch)",
     "errhan/adderr": "calls MPIX_Delete_error_class and the like, which the standard names MPI_Remove_error_class",
+    "errors/attr/keyvalmis": "expects errors of a window where only the communicator's handler returns",
+    "errors/coll/rerr": "MPI_MAX of MPI_BYTE, which is done as for unsigned char; HEADRACE_CHECK=types refuses it",
+    "errors/coll/nb_rerr": "the same",
     "io/tst_fileview": "expects MPI_ERR_IO of a filetype that no file may have, where it gets MPI_ERR_ARG",
     "mpi_t/cvarwrite": "expects that every control variable takes any value, also now",
     "mpi_t/qmpi_test": "QMPI",
@@ -150,7 +155,7 @@ ALL = [
           # Eigenvalues need ScaLAPACK.
           "-DCMAKE_EXE_LINKER_FLAGS=-no-pie -Wl,--allow-multiple-definition,--defsym=gai_diag_seq_=0,--defsym=gai_diag_std_seq_=0"],
          ["make", "-j{cpus}"]],
-        [parallel(f"{name}.x") for name in GLOBAL_ARRAYS_TESTS],
+        [parallel(f"{name}.x", 600) for name in GLOBAL_ARRAYS_TESTS],
         tests_in="global/testing", python=True, needs=["gfortran"]),
     Package(
         "mpich",  # its test suite alone, for its C interface
