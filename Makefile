@@ -6,7 +6,7 @@
 #   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
 #                    (tests/hosts/bed/README.md)
 #   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
-#   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, mpi4py-fft)
+#   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
@@ -84,7 +84,7 @@ test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
 	exit $$status
 
 # From Debian's and PyPI's sources, on one host and as two: about an hour on two cores, most of it HDF5's t_cache_image.
-OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev
+OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev gfortran
 outside: packages $(VENV)/.ready
 	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF

@@ -56,6 +56,7 @@ std::string encode(const JobPlan& plan) {
   writer.number(plan.ranks());
   for (const int host : plan.host_of) writer.number(host);
   writer.number(plan.declared_hosts);
+  writer.number(plan.universe);
   writer.text(plan.directory);
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
@@ -92,6 +93,7 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.host_of.resize(reader.count(8));
   for (int& host : plan.host_of) host = static_cast<int>(reader.number(0, INT_MAX));
   plan.declared_hosts = static_cast<int>(reader.number(1, kMostRanks));
+  plan.universe = static_cast<int>(reader.number(1, INT_MAX));
   plan.directory = reader.text();
   plan.search_path = reader.text();
   plan.creation_mask = static_cast<int>(reader.number(0, 07777));

@@ -38,6 +38,8 @@ struct JobPlan {
   std::vector<int> host_of;        // of each rank, an index into hosts
   int declared_hosts = 1;          // where all ranks are on one host: how many it is to be (--as-hosts)
 
+  int universe = 1;  // MPI_UNIVERSE_SIZE
+
   std::string directory;    // where mpiexec was started
   std::string search_path;  // mpiexec's PATH
   int creation_mask = 022;

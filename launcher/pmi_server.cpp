@@ -15,6 +15,7 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
                      int machine_ranks, int loss_board, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
+      universe_(static_cast<int>(appnums_.size())),
       machine_ranks_(machine_ranks),
       loss_board_(loss_board),
       callbacks_(std::move(callbacks)),
@@ -60,7 +61,6 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   const boot::WireMessage message(line);
   const std::string_view command = message.command();
   RankState& own = ranks_.at(rank);
-  const std::string size = std::to_string(appnums_.size());
 
   if (command == "init") {
     own.initialised = true;
@@ -78,7 +78,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "get_my_kvsname") {
     callbacks_.send(rank, "cmd=my_kvsname rc=0 kvsname=" + space_);
   } else if (command == "get_universe_size") {
-    callbacks_.send(rank, "cmd=universe_size rc=0 size=" + size);
+    callbacks_.send(rank, "cmd=universe_size rc=0 size=" + std::to_string(universe_));
   } else if (command == "put") {
     put(rank, message.field("key"), message.field("value"));
   } else if (command == "get") {

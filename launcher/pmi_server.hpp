@@ -48,6 +48,9 @@ class PmiServer {
   // What is in the key-value space from the beginning.
   void give(const std::vector<KeyValue>& pairs);
 
+  // MPI_UNIVERSE_SIZE; the job's ranks without it.
+  void set_universe(int size) { universe_ = size; }
+
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
 
@@ -99,6 +102,7 @@ class PmiServer {
 
   std::string space_;
   std::vector<int> appnums_;
+  int universe_;
   int machine_ranks_;
   int loss_board_;
   Callbacks callbacks_;
