@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "boot/key_values.hpp"
 #include "message.hpp"
 
 namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
+constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
 
 }  // namespace
 
@@ -39,8 +41,10 @@ bool PmiServer::handle_spawn(int rank, std::string_view line) {
     return false;
   } else if (line != "endcmd") {
     lines.add(line);
-  } else if (const auto request = lines.end()) {
+  } else if (const auto request = lines.end(); request && !request->programs.empty()) {
     callbacks_.spawn(rank, *request);
+  } else if (request) {
+    callbacks_.send(rank, "cmd=spawn_result rc=-1 msg=" + boot::escape(lines.problem()));
   }
   return true;
 }
@@ -108,6 +112,11 @@ void PmiServer::answer_crash(int rank, bool shown) {
 }
 
 void PmiServer::put(int rank, std::string_view key, std::string_view value) {
+  std::size_t& bytes = ranks_.at(rank).put;
+  if (bytes + key.size() + value.size() > kMostPut) {
+    return callbacks_.send(rank, "cmd=put_result rc=-1 msg=too_much_was_put");
+  }
+  bytes += key.size() + value.size();
   const bool fresh = !key.empty() && values_.emplace(key, Value{std::string(value), rank}).second;
   callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
   if (!fresh) return;

@@ -79,6 +79,7 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool lost = false;
+    std::size_t put = 0;  // bytes, up to kMostPut
     SpawnLines spawn;
   };
   struct Value {
