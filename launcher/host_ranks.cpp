@@ -63,7 +63,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     plan.keep_going ? host : -1, std::move(answers));
+                                     plan.keep_going ? host : -1, plan.one_host, std::move(answers));
   pmi_->give(plan.given);
 }
 

@@ -37,7 +37,7 @@ PmiServer::Callbacks callbacks(PmiServer** server) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const RankMap map({0, 0, 1});
   PmiServer* self = nullptr;
-  PmiServer server("space", {0, 0, 0}, map, map.ranks_of(0), 0, -1, callbacks(&self));
+  PmiServer server("space", {0, 0, 0}, map, map.ranks_of(0), 0, -1, true, callbacks(&self));
   self = &server;
   std::string_view rest = hr::fuzz::text_of(data, size);
   while (!rest.empty()) {

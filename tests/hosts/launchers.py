@@ -45,8 +45,11 @@ def _ours(names, ranks, _):
 LAUNCHERS = {
     "ours": _ours, "pmi2": _slurm("pmi2"), "pmix": _slurm("pmix"), "none": _slurm("none"), "hydra": _hydra, "prrte": _prrte,
 }
-# Those that start what a program spawns.
+# Those that start what a program spawns, and those that keep names for it (MPI_Publish_name).
 SPAWN = {"ours", "hydra"}
+# Asked to start a program that is not there Hydra ends the job, or never answers.
+REFUSE = {"ours", "pmi2", "pmix", "prrte"}
+KEEP_NAMES = {"ours", "hydra", "pmi2"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 
 

@@ -26,7 +26,10 @@ BUILD = os.environ["HR_BUILD"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
 TESTS = os.path.join(os.environ["HR_SOURCE"], "tests")
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
-SPAWNING = re.compile("/mpi_process_(spawn|device)$")
+# What the launchers in a set alone can do for a program.
+NEEDS = ((re.compile("/mpi_process_(spawn|device) "), launchers.SPAWN),
+         (re.compile("/mpi_process_spawn errors|/mpi_conformance root_only"), launchers.REFUSE),
+         (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES))
 SHOWN = 3000  # characters of what a test said that failed
 MPI4PY_LIMIT = 1500
 
@@ -101,12 +104,12 @@ def run(launcher, limit, ranks, words, environment):
     return f"status {child.returncode}: {' '.join(words)}\n{said[-SHOWN:]}" if child.returncode != 0 else ""
 
 
-def tree(launcher, pattern, directory):
+def tree(launcher, wanted, directory):
     totals = Totals("tree")
     for name, limit, ranks, words, environment in tests_of_the_tree():
-        if ranks < min(len(NAMES), 3) or not re.search(pattern, name):
+        if ranks < min(len(NAMES), 3) or not re.search(wanted, name):
             continue
-        if SPAWNING.search(words[0]) and launcher not in launchers.SPAWN:
+        if any(pattern.search(" ".join(words)) and launcher not in able for pattern, able in NEEDS):
             totals.left_out += 1
             continue
         begin = time.monotonic()

@@ -19,7 +19,7 @@ struct Host {
     callbacks.spawn = [this](int, const SpawnRequest& request) { spawned.push_back(request); };
     callbacks.answer = [this](std::vector<KeyValue> values) { answered.push_back(std::move(values)); };
     server = std::make_unique<PmiServer>("space", std::vector<int>(static_cast<std::size_t>(map.ranks()), 0), map,
-                                         map.ranks_of(number), 0, loss_board, std::move(callbacks));
+                                         map.ranks_of(number), 0, loss_board, false, std::move(callbacks));
   }
   std::string ask(int rank, const std::string& line) {
     const std::size_t before = answers[rank].size();
