@@ -24,7 +24,7 @@ def hosts(*words):
 
 
 def inside(*words, **variables):
-    return subprocess.run([HOSTS, "exec", NAMES[0], *map(str, words)], capture_output=True, text=True, check=False, timeout=170,
+    return subprocess.run([HOSTS, "exec", NAMES[0], *map(str, words)], capture_output=True, text=True, check=False, timeout=300,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet", **variables})
 
 
@@ -67,7 +67,7 @@ class LimitsByHost(unittest.TestCase):
     def test_collectives_by_hosts_and_ranks(self):
         rows = self.file.with_suffix(".json")
         done = inside(sys.executable, "-B", "-m", "headrace", "tune", "--build", BUILD, "--quick", "--rounds", "1", "--no-plot", "--hosts",
-                      f"{NAMES[0]},{NAMES[1]}:2", "--operations", "allgather", "--output", rows)
+                      f"{NAMES[0]},{NAMES[1]}:2", "--ranks", "2", "--operations", "allgather", "--output", rows)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("written to", done.stdout)
         self.assertTrue(rows.is_file())
