@@ -2,12 +2,15 @@
 
 import threading
 import unittest
+import unittest.mock
 
 import support
+from headrace.monitor import clock
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
 from headrace.monitor.host import Host
 from headrace.monitor.nvml import Nvml
+from headrace.monitor.pages import Pages
 from headrace.monitor.query import Range, counters
 from headrace.monitor.synthetic import Job, Synthetic
 
@@ -48,6 +51,15 @@ class Collecting(support.Scratch):
         truth = source.sweep(True).readings
         self.assertEqual(sum(row[1] for row in counters(db, Range(1), "sent_to")), sum(reading.brief.sent for reading in truth))
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
+
+    def test_a_wall_clock_that_jumps(self):
+        """Spans go on as they were, and marks of ranks stand where they belong."""
+        before = clock.now()
+        for jump in (-86400, 86400):
+            with unittest.mock.patch("time.time", return_value=support.time.time() + jump):
+                self.assertLess(abs(clock.now() - before), 10)
+                self.assertLess(abs(Pages([]).sweep(False).time - before), 10)
+                self.assertLess(abs(clock.from_wall(support.time.time()) - before), 10)
 
     def test_readers_are_told(self):
         collector = Collector(Synthetic(Job(ranks=2)), None, period=0.02)

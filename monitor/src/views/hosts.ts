@@ -1,8 +1,9 @@
 import { ask } from "../ask";
 import { el, sum } from "../dom";
-import { bytes, share } from "../format";
+import { bytes, clock, share } from "../format";
 import { colour, plot, type Line } from "../plot";
-import type { Machine } from "../types";
+import { table } from "../table";
+import type { Machine, Reporter } from "../types";
 import { passes, type Scene, type View } from "../view";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
@@ -17,6 +18,14 @@ const LINES_MOST = 16;
 function draw(scene: Scene, said: Machine): void {
   const hosts = Object.keys(said).sort();
   scene.place.append(el("p", { class: "sums" }, sum("hosts", hosts.length, String(hosts.length))));
+  const reporters = scene.news.reporters ?? [];
+  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), table<Reporter>("reporters", [
+    { title: "host", value: (each) => each.host },
+    { title: "address", value: (each) => each.address },
+    { title: "state", value: (each) => each.live ? "reports" : "lost", text: (each) => each.live ? "reports" : `lost: ${each.why}` },
+    { title: "since", value: (each) => each.since, text: (each) => clock(each.since) },
+    { title: "ranks", value: (each) => each.ranks },
+  ], reporters, scene.again, (each) => !each.live));
   for (const host of hosts) {
     scene.place.append(el("h3", {}, host));
     for (const [name, title, pattern, unit] of groups) {
