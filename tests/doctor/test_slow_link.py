@@ -19,6 +19,7 @@ from headrace.bench.programs import locate  # noqa: E402 (the path comes first)
 
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
+TRIES = 3  # on a machine that is busy with other things all links are slow
 
 
 def hosts(*words):
@@ -50,15 +51,15 @@ class Hosts(unittest.TestCase):
         first, second = NAMES[1], NAMES[3]
         hosts("shape", first, "--to", second, "--delay", "3ms", "--rate", "200mbit")
         self.addCleanup(hosts, "shape", first)
-        result = self.doctor()
-        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
-        found = {finding["id"]: finding["evidence"] for finding in json.loads(result.stdout)["findings"]}
-        worst = re.search(rf"{first} - {second} \(([\d.]+) times\)", found["latency.odd"])
-        self.assertIsNotNone(worst, found)
-        self.assertGreater(float(worst[1]), 3, found)
-        worst = re.search(rf"{first} -> {second} \(([\d.]+) times\)", found["bandwidth.odd"])
-        self.assertIsNotNone(worst, found)
-        self.assertGreater(float(worst[1]), 3, found)
+        for _ in range(TRIES):
+            result = self.doctor()
+            self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+            found = {finding["id"]: finding["evidence"] for finding in json.loads(result.stdout)["findings"]}
+            factors = [re.search(rf"{first} {arrow} {second} \(([\d.]+) times\)", found.get(id_, ""))
+                       for arrow, id_ in (("-", "latency.odd"), ("->", "bandwidth.odd"))]
+            if all(factor is not None and float(factor[1]) > 3 for factor in factors):
+                return
+        self.fail(f"{first} to {second} was not named as slow: {found}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import unittest
 
 from headrace.tune.choose import Choice, Group, choose, merged, rows, winners
+from headrace.tune.collectives import candidates
 
 
 def group(ranks, oversubscribed=False, operation="bcast"):
@@ -43,6 +44,16 @@ class ChooseTest(unittest.TestCase):
         changes = group(2), [Choice(8, "ring", 0.5), Choice(64, "default", 1), Choice(512, "ring", 0.5)]
         self.assertEqual(winners(dict([changes, (group(4), [Choice(8, "default", 1)])])),
                          {group(2): ["default", "ring"]})
+
+
+class CandidatesTest(unittest.TestCase):
+    def test_those_that_can_serve(self):
+        def algorithm(name, **more):
+            return {"name": name, "devices": False, "shared": False, "composes": False, **more}
+        known = [algorithm("hosts", composes=True), algorithm("device", devices=True), algorithm("cells", shared=True), algorithm("ring")]
+        for group_, wanted in ((group(2), ["cells", "ring"]), (Group("bcast", 2, False, "device"), ["device", "ring"]),
+                               (over_hosts(2, 1), ["ring"]), (over_hosts(2, 4), ["hosts", "ring"])):
+            self.assertEqual(candidates(known, group_), wanted)
 
 
 class RowsTest(unittest.TestCase):

@@ -24,7 +24,7 @@ def hosts(*words):
 
 
 def inside(*words, **variables):
-    return subprocess.run([HOSTS, "exec", NAMES[0], *map(str, words)], capture_output=True, text=True, check=False, timeout=170,
+    return subprocess.run([HOSTS, "exec", NAMES[0], *map(str, words)], capture_output=True, text=True, check=False, timeout=300,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet", **variables})
 
 
@@ -64,11 +64,16 @@ class LimitsByHost(unittest.TestCase):
         self.assertEqual(self.limit(NAMES[2]), {limits[far]})
         self.assertNotEqual(self.limit(NAMES[1]), {limits[far]})
 
-    def test_collectives_by_hosts_and_ranks(self):
+    def test_an_allocation(self):
+        """Of two hosts of a PBS job: what is on one of them, then what is between them, on one rank of each and on one for each core."""
+        nodes = self.file.with_suffix(".nodes")
+        nodes.write_text(f"{NAMES[0]}\n{NAMES[0]}\n{NAMES[1]}\n{NAMES[1]}\n")
         rows = self.file.with_suffix(".json")
-        done = inside(sys.executable, "-B", "-m", "headrace", "tune", "--build", BUILD, "--quick", "--rounds", "1", "--no-plot", "--hosts",
-                      f"{NAMES[0]},{NAMES[1]}:2", "--operations", "allgather", "--output", rows)
+        done = inside(sys.executable, "-B", "-m", "headrace", "tune", "--build", BUILD, "--quick", "--rounds", "1", "--no-plot", "--operations",
+                      "barrier", "--output", rows, PBS_NODEFILE=str(nodes), PBS_JOBID="1.test")
+        print(done.stdout, done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("left out", done.stderr)
         self.assertIn("written to", done.stdout)
         self.assertTrue(rows.is_file())
 

@@ -13,7 +13,7 @@ from headrace.tune import messages
 from headrace.tune.choose import DEFAULT
 from headrace.tune.journal import Journal
 from headrace.tune.messages import Found, Messages, Trial
-from headrace.tune.peers import ALL, Peers, last_cache, of_hosts, of_this_host
+from headrace.tune.peers import ALL, Peers, in_allocation, last_cache, of_hosts, of_this_host
 from headrace.tune.work import Work
 from tuning import BIN, BUILD, TuningTest, described
 
@@ -104,6 +104,16 @@ class KindsOfPeers(unittest.TestCase):
                       messages.text(found, "", "this", "1", "about"))
         (all_,) = of_hosts({"pairs": pairs[::2]}, ["a", "b", "c"])
         self.assertEqual(all_.names, ("",))
+
+    def test_allocations(self):
+        self.assertFalse(in_allocation({}))
+        self.assertFalse(in_allocation({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"}))
+        self.assertTrue(in_allocation({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}))
+        with tempfile.NamedTemporaryFile("w") as file:
+            self.assertFalse(in_allocation({"PBS_NODEFILE": file.name}))
+            file.write("a\na\nb\n")
+            file.flush()
+            self.assertTrue(in_allocation({"PBS_NODEFILE": file.name}))
 
     def test_caches_of_a_machine(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -118,7 +118,7 @@ class Tune(TuningTest):
             self.assertEqual(self.marked(mark), [], "processes are left over")
 
     def test_a_killed_run_goes_on_where_it_was(self):
-        words = ("--quick", "--rounds", "20", "--operations", "barrier", "--no-plot")
+        words = ("--quick", "--rounds", "8", "--operations", "barrier", "--no-plot")
         child, mark = self.started(*words)
         while child.poll() is None and self.part() < 3:
             time.sleep(0.01)

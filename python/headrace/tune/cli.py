@@ -66,7 +66,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
                         help="numbers of ranks of collectives (2, one for each core, four for each core); on each host, with --hosts (1, N)")
     parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer of a collective (1M)")
     parser.add_argument("--device", action="store_true", help="GPU buffers, too")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each value and algorithm once in each (5)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each value and algorithm once in each (5; fewer than 3 hardly tell a gain from noise)")
     parser.add_argument("--quick", action="store_true", help="two sizes, few values, ranks and repetitions: to see it work")
     parser.add_argument("--afresh", action="store_true", help="measure all again: do not go on with a run that was ended")
     parser.add_argument("--output", type=Path, metavar="FILE", help="(where programs look for it)")

@@ -4,6 +4,7 @@ over several by ranks on each."""
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from headrace.bench import libraries
 from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs
 from headrace.tune.choose import DEFAULT, Choice, Group, Times, choose, winners
+from headrace.tune.peers import one_host
 from headrace.tune.work import Work
 
 # What selection knows of a size is that of one block; the benchmark's size is that of all of them.
@@ -134,7 +136,8 @@ def _run(programs: Programs, group: Group, algorithm: str, plan: Plan) -> dict:
     hosts = plan.hosts if group.hosts > 1 else ()
     oversubscribed = (group.each or group.ranks) > libraries.cores()
     forced = "" if algorithm == DEFAULT else f"{group.operation}:{algorithm}"
-    command = [*ours.launch(group.ranks, oversubscribed, hosts), programs.find("collective"), "--op", group.operation,
+    mpiexec, *options = ours.launch(group.ranks, oversubscribed, hosts)
+    command = [mpiexec, *(() if hosts else one_host(os.environ)), *options, programs.find("collective"), "--op", group.operation,
                "--sizes", ",".join(map(str, plan.sizes)), "--mem", "cuda" if group.memory == "device" else "host",
                *plan.arguments]
     return run_json(command, plan.timeout, {**ours.environment(oversubscribed, hosts), "HEADRACE_TUNING_FILE": "off",

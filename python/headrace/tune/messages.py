@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from headrace.bench.child import Failed, run_json
 from headrace.bench.figure import number, size_text
 from headrace.bench.programs import Programs
 from headrace.tune.choose import DEFAULT, Times, choose
-from headrace.tune.peers import ALL, Peers
+from headrace.tune.peers import ALL, Peers, one_host
 from headrace.tune.work import Work
 
 K = 1 << 10
@@ -117,8 +118,8 @@ def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[s
     ours = libraries.headrace(programs)
     setting = {} if value == DEFAULT else {f"HEADRACE_{trial.knob.upper()}": str(value)}
     peers = trial.peers
-    launch = [str(ours.mpiexec), *peers.launch, "-n", "2"] if peers.launch else ours.launch(2, False, peers.hosts)
-    command = [*launch, programs.find("latency"), "--sizes", ",".join(map(str, trial.sizes)), "--mem", trial.memory, *arguments]
+    mpiexec, *options = [str(ours.mpiexec), *peers.launch, "-n", "2"] if peers.launch else ours.launch(2, False, peers.hosts)
+    command = [mpiexec, *(() if peers.hosts else one_host(os.environ)), *options, programs.find("latency"), "--sizes", ",".join(map(str, trial.sizes)), "--mem", trial.memory, *arguments]
     report = run_json(command, timeout, {**ours.environment(False, peers.hosts), "HEADRACE_TUNING_FILE": "off",
                                          "HEADRACE_OVERSUBSCRIBE": "quiet", **setting}, elsewhere=bool(peers.hosts))
     return math.exp(sum(math.log(row["median"]) for row in report["rows"]) / len(report["rows"]))

@@ -76,8 +76,13 @@ def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
     """Of the allocation, one a host, in its order, where none are named."""
     if hosts:
         return list(hosts)
-    text = run([str(programs.mpiexec), "--ppn", "1", "uname", "-n"], 120, programs.environment())
-    return list(dict.fromkeys(text.split()))
+    text = run([str(programs.mpiexec), "--ppn", "1", "sh", "-c", 'echo "headrace-host $(uname -n)"'], 120, programs.environment())
+    return list(dict.fromkeys(line.split()[-1] for line in text.splitlines() if "headrace-host " in line))
+
+
+def one_host(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Options of mpiexec for a job on one host, where it would take several by itself."""
+    return ("--nodes", "1") if in_allocation(environment) else ()
 
 
 def in_allocation(environment: Mapping[str, str]) -> bool:

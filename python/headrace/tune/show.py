@@ -69,16 +69,15 @@ def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) ->
 
 def _bars(found: Sequence[Found]) -> str:
     """Time before (grey, all of the width) and after."""
-    left, wide = 300, 360
+    left, wide = 20, plot.WIDTH - 60
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{plot.WIDTH}" height="{plot.HEIGHT}" viewBox="0 0 {plot.WIDTH} {plot.HEIGHT}" '
            'font-family="sans-serif" font-size="12">', f'<rect width="{plot.WIDTH}" height="{plot.HEIGHT}" fill="white"/>',
-           '<text x="20" y="22" font-size="15">Limits of messages: time before (grey) and after</text>']
-    step = min(46, (plot.HEIGHT - 60) // len(found))
+           f'<text x="{left}" y="22" font-size="15">Limits of messages: time before (grey) and after</text>']
+    step = min(48, (plot.HEIGHT - 40) // len(found))
     for place, each in enumerate(found):
-        top = 44 + place * step
-        label = html.escape(f"{each.trial.text()} = {each.value}")
-        after = f'{number(each.after)} us, {each.ratio:.2f}'
-        out.append(f'<text x="20" y="{top + 13}">{label}</text><rect x="{left}" y="{top}" width="{wide}" height="{step // 2}" fill="#cccccc"/>'
-                   f'<rect x="{left}" y="{top}" width="{wide * each.ratio:.1f}" height="{step // 2}" fill="{plot.COLOURS[0]}"/>'
-                   f'<text x="{left + 6}" y="{top + step // 2 - 4}" fill="white">{after}</text>')
+        top = 40 + place * step
+        label = html.escape(f"{each.trial.text()} = {each.value}: {number(each.after)} us instead of {number(each.before)}, {each.ratio:.2f} of the time")
+        bar_ = f'x="{left}" y="{top + 18}" height="{max(step - 28, 6)}"'
+        out.append(f'<text x="{left}" y="{top + 13}">{label}</text><rect {bar_} width="{wide}" fill="#cccccc"/>'
+                   f'<rect {bar_} width="{wide * each.ratio:.1f}" fill="{plot.COLOURS[0]}"/>')
     return "\n".join([*out, "</svg>", ""])
