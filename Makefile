@@ -87,7 +87,7 @@ test-namespaces: packages test-packages hosts-packages peers $(VENV)/.ready
 test-hosts:
 	@status=0; $(MAKE) test-as-hosts || status=1; $(MAKE) test-namespaces || status=1; exit $$status
 
-# From Debian's and PyPI's sources, on one host and as two: about an hour on two cores, most of it HDF5's t_cache_image.
+# From Debian's and PyPI's sources, on one host and as two: about two hours on two cores; OUTSIDE names some of them.
 OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev gfortran
 outside: packages $(VENV)/.ready
 	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)

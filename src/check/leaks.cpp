@@ -9,6 +9,7 @@
 #include "check/finding.hpp"
 #include "check/objects.hpp"
 #include "check/state.hpp"
+#include "layout/datatype.hpp"
 
 namespace hr::check {
 namespace {
@@ -23,9 +24,15 @@ struct Handles final : FileState {
   std::unordered_multimap<const void*, Made> made;
 };
 
+// Types of MPI_Type_create_f90_* are predefined, and may not be freed (section 19.1.9).
+bool is_predefined(const void* handle, ObjectKind kind) {
+  return kind == ObjectKind::kDatatype && static_cast<const layout::Datatype*>(handle)->row_ != nullptr;
+}
+
 void note_made(const Call& call, const Argument& argument) {
   for (const void* const handle : argument.values()) {
-    if (is_live(handle, argument.kind)) own<Handles>().made.emplace(handle, Made{argument.kind, call.site()});
+    if (is_live(handle, argument.kind) && !is_predefined(handle, argument.kind))
+      own<Handles>().made.emplace(handle, Made{argument.kind, call.site()});
   }
 }
 

@@ -19,6 +19,14 @@ int main(int argc, char **argv) {
     MPI_Datatype type;
     MPI_Type_contiguous(i + 2, MPI_INT, &type); /* HERE type */
   }
+  /* Predefined, and not to be freed: also as parts of another type. */
+  MPI_Datatype predefined, vector, inner;
+  MPI_Type_create_f90_integer(9, &predefined);
+  MPI_Type_vector(2, 1, 3, predefined, &vector);
+  int integers[3];
+  MPI_Aint addresses[1];
+  MPI_Type_get_contents(vector, 3, 0, 1, integers, addresses, &inner);
+  MPI_Type_free(&vector);
   MPI_Info info, copy;
   MPI_Info_create(&info); /* HERE info */
   MPI_Info_dup(info, &copy);

@@ -196,6 +196,8 @@ def main() -> int:
     suite.add_argument("--timeout", type=int, default=900)
     suite.add_argument("--only", nargs="*", default=[], help="modules of the suite, by patterns")
     arguments = parser.parse_args()
+    arguments.prefix = arguments.prefix.resolve()
+    arguments.environment = arguments.environment.absolute()
     if arguments.action == "build":
         return build(arguments.prefix, arguments.environment)
     if arguments.action == "wheel":
