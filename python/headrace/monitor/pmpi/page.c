@@ -1,8 +1,9 @@
 /* A page of counters in the form of docs/counters.md, kept by what the profiling interface of any MPI shows.
  *
  * The page is a memory file that others find at /proc/<process>/fd; it goes with the process. It is made when MPI_Init has
- * returned; nothing is counted before, or where HEADRACE_COUNTERS is "off". Calls that an MPI makes of itself within a call are
- * not counted. Threads: any; sums are added to atomically (relaxed), what the rank does now is the last call's. */
+ * returned; nothing is counted before, or where HEADRACE_COUNTERS is "off". HEADRACE_PMPI_SAVE names a directory where MPI_Finalize
+ * leaves it as a file. Calls that an MPI makes of itself within a call are not counted. Threads: any; sums are added to atomically
+ * (relaxed), what the rank does now is the last call's. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <mpi.h>
@@ -68,6 +69,7 @@ struct hr_request {
 };
 
 static struct hr_page *hr_shared;
+static char hr_name[HR_NAME + 40]; /* of the page */
 static int hr_size, hr_rows;
 static int *hr_row_of; /* of a rank of the world; -1: none yet */
 static int hr_rows_used;
@@ -371,10 +373,9 @@ static void hr_name_job(char *job, int rank) {
 }
 
 static struct hr_page *hr_make(const char *job, int rank, const struct hr_text *text) {
-  char name[HR_NAME + 40];
   const size_t text_at = (sizeof(struct hr_page) + (size_t)hr_rows * sizeof(struct hr_peer) + 7) / 8 * 8, bytes = text_at + text->used;
-  snprintf(name, sizeof name, "headrace.%s.counters.%d", job, rank);
-  const int file = memfd_create(name, MFD_CLOEXEC); /* stays open: it is how others find it */
+  snprintf(hr_name, sizeof hr_name, "headrace.%s.counters.%d", job, rank);
+  const int file = memfd_create(hr_name, MFD_CLOEXEC); /* stays open: it is how others find it */
   if (file < 0) return NULL;
   struct hr_page *page = ftruncate(file, (off_t)bytes) == 0 && posix_fallocate(file, 0, (off_t)bytes) == 0
                              ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
@@ -399,7 +400,8 @@ static int hr_is_wanted(void) {
   int length = 0;
   const char *set = getenv("HEADRACE_COUNTERS");
   PMPI_Get_library_version(library, &length);
-  return !(set && (strcmp(set, "off") == 0 || strcmp(set, "0") == 0)) && !strstr(library, "Headrace"); /* which has pages of its own */
+  if (set && (strcmp(set, "off") == 0 || strcmp(set, "0") == 0)) return 0;
+  return !strstr(library, "Headrace") || getenv("HEADRACE_PMPI_SAVE"); /* Headrace has pages of its own */
 }
 
 static void hr_publish(void) {
@@ -423,10 +425,19 @@ static void hr_publish(void) {
   free(text.at);
 }
 
+static void hr_save(const char *directory) {
+  char path[PATH_MAX];
+  if (!directory || (size_t)snprintf(path, sizeof path, "%s/%s", directory, hr_name) >= sizeof path) return;
+  FILE *file = fopen(path, "w");
+  if (!file || fwrite(hr_shared, hr_shared->head.bytes, 1, file) != 1) fprintf(stderr, "headrace pmpi: %s could not be written\n", path);
+  if (file) fclose(file);
+}
+
 static void hr_finalized(void) {
   if (!hr_shared) return;
   hr_shared->head.ended = hr_clock(CLOCK_REALTIME);
   hr_shared->head.state = 2;
+  hr_save(getenv("HEADRACE_PMPI_SAVE"));
 }
 
 int MPI_Pcontrol(const int level, ...) {
