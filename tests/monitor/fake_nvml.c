@@ -1,4 +1,5 @@
-/* What the monitor asks of NVIDIA's management library: two devices, of which the second has no NVLink. */
+/* What the monitor asks of NVIDIA's management library: two devices, of which the second has no NVLink. As the library of driver 580
+ * does, it looks at one field more than it is asked for, and refuses to go on where that is none of the caller's. */
 #include <string.h>
 
 struct use { unsigned gpu, memory; };
@@ -16,7 +17,10 @@ int nvmlDeviceGetUtilizationRates(void *device, struct use *use) { use->gpu = 10
 int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory) { memory->total = 1000; memory->used = 250; return opened ? 0 : 1; }
 int nvmlDeviceGetPcieThroughput(void *device, int which, unsigned *value) { *value = 100 * (unsigned)(long)device + (unsigned)which; return opened ? 0 : 1; }
 int nvmlDeviceGetFieldValues(void *device, int count, struct field *field) {
-  field->status = device == (void *)1 ? 0 : 3;
-  field->value = field->status != 0 ? 0 : field->field == 138 ? sent += 8 : 5;
+  if (field[count].field != 0) return 1;
+  for (struct field *each = field; each < field + count; ++each) {
+    each->status = device == (void *)1 ? 0 : 3;
+    each->value = each->status != 0 ? 0 : each->field == 138 ? sent += 8 : 5;
+  }
   return 0;
 }

@@ -7,7 +7,7 @@ import ctypes
 import threading
 
 _GPUS_MOST = 64
-_NVLINK_SENT, _NVLINK_RECEIVED = 138, 139  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
+_NVLINK = (("nvlink_tx", 138), ("nvlink_rx", 139))  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
 _ALL_LINKS = 0xFFFFFFFF
 _PCIE = (("pcie_tx", 0), ("pcie_rx", 1))  # NVML_PCIE_UTIL_TX_BYTES and _RX_BYTES
 _PCIE_SECONDS = 1.0  # between two looks at a GPU's
@@ -59,7 +59,7 @@ class Nvml:
     def __init__(self, name: str = "libnvidia-ml.so.1"):
         self._devices: list[ctypes.c_void_p] = []
         self._pcie: _Pcie | None = None
-        self._links: dict[tuple[int, int], int] = {}
+        self._links: dict[tuple[int, str], int] = {}
         try:
             self._library = ctypes.CDLL(name)
             if self._library.nvmlInit_v2() == 0:
@@ -101,18 +101,19 @@ class Nvml:
 
     def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
         """Bytes since the last look; nothing where the driver does not count them."""
+        # Driver 580 also writes to the element behind the last one, where that looks like a field of NVLink: it is ours, and none.
+        fields = (_Field * (len(_NVLINK) + 1))()
+        for field, (_, number) in zip(fields, _NVLINK):
+            field.field, field.scope = number, _ALL_LINKS
+        if not hasattr(self._library, "nvmlDeviceGetFieldValues") or self._library.nvmlDeviceGetFieldValues(device, len(_NVLINK), fields) != 0:
+            return {}
         figures = {}
-        for word, number in (("tx", _NVLINK_SENT), ("rx", _NVLINK_RECEIVED)):
-            field = _Field(field=number, scope=_ALL_LINKS)
-            try:
-                failed = self._library.nvmlDeviceGetFieldValues(device, 1, ctypes.byref(field)) or field.status
-            except AttributeError:
-                return {}
-            if failed:
+        for field, (word, _) in zip(fields, _NVLINK):
+            if field.status != 0:
                 continue
             now = field.value.unsigned_long_long * 1024
-            before = self._links.get((index, number))
-            self._links[index, number] = now
+            before = self._links.get((index, word))
+            self._links[index, word] = now
             if before is not None:
-                figures[f"gpu.{index}.nvlink_{word}"] = max(0, now - before)
+                figures[f"gpu.{index}.{word}"] = max(0, now - before)
         return figures
