@@ -56,11 +56,13 @@ std::string encode(const JobPlan& plan) {
   writer.number(plan.ranks());
   for (const int host : plan.host_of) writer.number(host);
   writer.number(plan.declared_hosts);
+  writer.number(plan.universe);
   writer.text(plan.directory);
   writer.text(plan.search_path);
   writer.number(plan.creation_mask);
   writer.text(topo::to_text(plan.mapping));
-  for (const bool flag : {plan.report_bindings, plan.prompts, plan.keep_going, plan.save_counters, plan.spawned})
+  for (const bool flag :
+       {plan.report_bindings, plan.prompts, plan.keep_going, plan.save_counters, plan.one_host, plan.spawned})
     writer.number(flag ? 1 : 0);
   writer.number(static_cast<std::int64_t>(plan.given.size()));
   for (const auto& [key, value] : plan.given) {
@@ -92,6 +94,7 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.host_of.resize(reader.count(8));
   for (int& host : plan.host_of) host = static_cast<int>(reader.number(0, INT_MAX));
   plan.declared_hosts = static_cast<int>(reader.number(1, kMostRanks));
+  plan.universe = static_cast<int>(reader.number(1, INT_MAX));
   plan.directory = reader.text();
   plan.search_path = reader.text();
   plan.creation_mask = static_cast<int>(reader.number(0, 07777));
@@ -100,6 +103,7 @@ std::optional<JobPlan> decode_plan(std::string_view bytes) {
   plan.prompts = reader.number(0, 1) != 0;
   plan.keep_going = reader.number(0, 1) != 0;
   plan.save_counters = reader.number(0, 1) != 0;
+  plan.one_host = reader.number(0, 1) != 0;
   plan.spawned = reader.number(0, 1) != 0;
   plan.given.resize(reader.count(16));
   for (auto& [key, value] : plan.given) {

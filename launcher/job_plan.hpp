@@ -38,6 +38,8 @@ struct JobPlan {
   std::vector<int> host_of;        // of each rank, an index into hosts
   int declared_hosts = 1;          // where all ranks are on one host: how many it is to be (--as-hosts)
 
+  int universe = 1;  // MPI_UNIVERSE_SIZE
+
   std::string directory;    // where mpiexec was started
   std::string search_path;  // mpiexec's PATH
   int creation_mask = 022;
@@ -46,6 +48,7 @@ struct JobPlan {
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
   bool save_counters = false;
+  bool one_host = false;                                   // all that this mpiexec may start is on one host
   bool spawned = false;                                    // by a rank of another job of this mpiexec
   std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
   std::set<std::string> shm_directories;

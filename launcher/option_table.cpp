@@ -21,6 +21,10 @@ Status number_of_hosts(ParseState& parsed, const ParsedOption& given) {
   return read_count(given, "the number of hosts", &parsed.options.most_hosts);
 }
 
+Status universe(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of processes", &parsed.options.universe);
+}
+
 Status as_hosts(ParseState& parsed, const ParsedOption& given) {
   return read_count(given, "the number of hosts", &parsed.options.as_hosts);
 }
@@ -304,6 +308,9 @@ constexpr OptionSpec kOptions[] = {
     {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
     {"npersocket", kOne, kApplies, per_socket, "N", ""},
     {"display", kOne, kApplies, report_bindings, "WHAT", ""},
+
+    {"usize universe-size", kOne, kApplies, universe, "N",
+     "MPI_UNIVERSE_SIZE: processes with those that will be spawned; the hosts' slots, here the cores, without it"},
 
     // Output and the end
     {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},

@@ -47,6 +47,7 @@ struct Options {
   bool do_not_launch = false;         // print where ranks would go
   bool json = false;                  // as JSON
   std::vector<std::string> machines;  // where they would go on these (topo::read_machine()); empty: on this one
+  int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: what the hosts take
   double timeout_seconds = 0;         // 0: none
   std::string timeout_origin;         // "--timeout" or the variable that says so
   bool keep_going = false;            // a rank that dies does not end the job

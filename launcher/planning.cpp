@@ -15,6 +15,8 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <thread>
 
 #include "base/knobs.hpp"
 #include "host_environment.hpp"
@@ -89,6 +91,15 @@ Status find_hosts(Options* options, Allocation* allocation) {
   return kOk;
 }
 
+// What it may start later is on hosts of the list, too.
+bool is_all_here(const Options& options) {
+  const auto here = [](const HostSlots& host) { return is_this_host(host.name); };
+  return std::all_of(options.hosts.begin(), options.hosts.end(), here) &&
+         std::all_of(options.programs.begin(), options.programs.end(), [&here](const Program& program) {
+           return std::all_of(program.hosts.begin(), program.hosts.end(), here);
+         });
+}
+
 // The number of a host in the plan, which it gets with its first rank.
 int number_of(const std::string& name, JobPlan* plan) {
   const bool here = is_this_host(name);
@@ -148,6 +159,21 @@ bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   });
 }
 
+// How many ranks the hosts take: their slots, and as many as cores here where no number was said.
+int slots_of(const Options& options) {
+  std::map<std::string, int> slots;
+  const auto add = [&](const std::vector<HostSlots>& hosts) {
+    for (const HostSlots& host : hosts) {
+      const bool here = !host.slots_said && is_this_host(host.name);
+      slots[host.name] = here ? static_cast<int>(std::thread::hardware_concurrency()) : host.slots;
+    }
+  };
+  for (const Program& program : options.programs) add(program.hosts.empty() ? options.hosts : program.hosts);
+  int sum = 0;
+  for (const auto& [name, number] : slots) sum += number;
+  return sum;
+}
+
 void add_shm_directories(const Options& options, JobPlan* plan) {
   plan->shm_directories = {knobs().shm_dir};
   for (const Program& program : options.programs) {
@@ -178,6 +204,7 @@ Status make_layout(Options* options, RankLayout* layout) {
 Status make_plan(Options* options, JobPlan* plan) {
   Allocation allocation;
   HR_TRY(find_hosts(options, &allocation));
+  plan->one_host = is_all_here(*options);
   HR_TRY(place_ranks(options, plan));
   HR_TRY(check_directories(*options, *plan));
   HR_TRY(declare_hosts(*options, plan));
@@ -192,6 +219,8 @@ Status make_plan(Options* options, JobPlan* plan) {
   plan->mapping = options->mapping;
   plan->report_bindings = options->report_bindings;
   plan->keep_going = options->keep_going;
+  if (options->universe == 0) options->universe = slots_of(*options);
+  plan->universe = std::max(options->universe, plan->ranks());
   add_shm_directories(*options, plan);
   plan->silence = std::chrono::milliseconds(std::llround(knobs().host_timeout * 1000));
   plan->degree = static_cast<int>(knobs().launch_degree);

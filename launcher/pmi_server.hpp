@@ -41,12 +41,16 @@ class PmiServer {
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
-  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere.
+  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere. one_host: what they spawn comes
+  // on this host, too.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, int loss_board, Callbacks callbacks);
+            int machine_ranks, int loss_board, bool one_host, Callbacks callbacks);
 
   // What is in the key-value space from the beginning.
   void give(const std::vector<KeyValue>& pairs);
+
+  // MPI_UNIVERSE_SIZE; the job's ranks without it.
+  void set_universe(int size) { universe_ = size; }
 
   // One line without its newline, of a rank of this host. What is not understood is answered with an error.
   void handle_line(int rank, std::string_view line);
@@ -79,6 +83,7 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool lost = false;
+    std::size_t put = 0;  // bytes, up to kMostPut
     SpawnLines spawn;
   };
   struct Value {
@@ -99,8 +104,10 @@ class PmiServer {
 
   std::string space_;
   std::vector<int> appnums_;
+  int universe_;
   int machine_ranks_;
   int loss_board_;
+  bool one_host_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
   std::size_t left_;  // of these

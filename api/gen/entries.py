@@ -71,6 +71,7 @@ class Writer:
         self.lines: list[str] = []
         self.arguments: dict[str, str] = {}
         self.after: list[str] = []      # once the body has succeeded
+        self.on_failure: list[str] = []  # once it has failed
         self.late: list[str] = []       # checks of results
         self.where = "nullptr"          # the object errors are raised on
         self.comm = ""                  # the first communicator (or group, where there is none), once it is checked
@@ -314,6 +315,8 @@ class Writer:
         self.emit(f"Ref<{parameter.kind.object}> {name}_;")
         self.arguments[name] = f"{name}_"
         self.after.append(f"*{name} = handle_of({name}_.detach());")
+        if parameter.kind.name in ("comm", "datatype", "group"):
+            self.on_failure.append(f"*{name} = {parameter.kind.null_handle};")
 
     def handle_argument(self, parameter: Parameter) -> None:
         name, kind, local = parameter.name, parameter.kind, f"{parameter.name}_"
@@ -382,10 +385,10 @@ class Writer:
         if function.tests:
             passed.append("guard")
         self.emit(f"const Status status_ = impl::{function.impl_name}{'_c' if wide else ''}({', '.join(passed)});")
-        # Programs look at the group after an unknown name, whatever the code says.
-        if function.name == "MPI_Group_from_session_pset":
-            self.emit("if (!status_.ok()) [[unlikely]] *newgroup = MPI_GROUP_NULL;")
-        self.emit(f"if (!status_.ok()) [[unlikely]] return raise(kCall, {self.where}, status_);")
+        # Programs look at the handle after a failure, whatever the code says.
+        failed = "".join(f"{line} " for line in self.on_failure)
+        raised = f"return raise(kCall, {self.where}, status_);"
+        self.emit(f"if (!status_.ok()) [[unlikely]] {f'{{ {failed}{raised} }}' if failed else raised}")
         for line in self.late + self.after:
             self.emit(line)
         self.emit("return MPI_SUCCESS;")

@@ -97,6 +97,7 @@ class Pmi1 final : public Helper {
     // Our own launcher alone says these.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
+    identity->one_host = reply().number("one_host", 0) == 1;
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
     identity->loss_board = reply().number("loss_board", -1);
     HR_TRY(call("cmd=get_maxes\n", "maxes"));

@@ -35,6 +35,21 @@ Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Data
   return not_aliased(call.send.all(), call.recv.all());
 }
 
+// The own block is not sent from where it is received.
+Status own_not_aliased(const Call& call, const layout::View& sent) {
+  if (call.comm->is_inter()) return kOk;
+  layout::View received;
+  HR_TRY(call.recv.block(call.rank(), &received));
+  return not_aliased(sent, received);
+}
+
+Status own_not_aliased(const Call& call) {
+  if (call.comm->is_inter()) return kOk;
+  layout::View sent;
+  HR_TRY(call.send.block(call.rank(), &sent));
+  return own_not_aliased(call, sent);
+}
+
 Status no_intercommunicator(const Call& call) {
   if (!call.comm->is_inter()) return kOk;
   return fail(Errc::kComm, "%s is not defined on an intercommunicator", name(call.operation));
@@ -56,6 +71,7 @@ Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sen
   if (call.in_place) return kOk;
   HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send));
   if (comm.is_inter()) return kOk;
+  HR_TRY(own_not_aliased(call, call.send.all()));
   return not_aliased(call.send.all(), call.recv.all());
 }
 
@@ -69,7 +85,8 @@ Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& se
   call.recv = Blocks::counted(recvbuf, recvcounts, displs, recvtype);
   call.bytes = static_cast<std::size_t>(total * recvtype.size() / call.peers());
   if (call.in_place) return kOk;
-  return uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send);
+  HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send));
+  return own_not_aliased(call, call.send.all());
 }
 
 Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
@@ -92,7 +109,7 @@ Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountAr
   if (call.in_place) return kOk;
   HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
   call.send = Blocks::counted(sendbuf, sendcounts, sdispls, sendtype);
-  return kOk;
+  return own_not_aliased(call);
 }
 
 Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
@@ -104,7 +121,7 @@ Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountAr
   if (call.in_place) return kOk;
   HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
   call.send = Blocks::typed(sendbuf, sendcounts, sdispls, sendtypes.data());
-  return kOk;
+  return own_not_aliased(call);
 }
 
 Status allreduce(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op,

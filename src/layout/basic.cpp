@@ -50,7 +50,7 @@ constexpr BasicType kTypes[] = {
     row(abi::kUnsigned, B::kUint32, kCInteger, 4, 4, 4, "MPI_UNSIGNED"),
     row(abi::kLong, B::kInt64, kCInteger, 8, 8, 4, "MPI_LONG"),
     row(abi::kUnsignedLong, B::kUint64, kCInteger, 8, 8, 4, "MPI_UNSIGNED_LONG"),
-    row(abi::kLongLong, B::kInt64, kCInteger, 8, 8, 8, "MPI_LONG_LONG"),
+    row(abi::kLongLong, B::kInt64, kCInteger, 8, 8, 8, "MPI_LONG_LONG_INT"),
     row(abi::kUnsignedLongLong, B::kUint64, kCInteger, 8, 8, 8, "MPI_UNSIGNED_LONG_LONG"),
     row(abi::kInt8T, B::kInt8, kCInteger, 1, 1, 1, "MPI_INT8_T"),
     row(abi::kUint8T, B::kUint8, kCInteger, 1, 1, 1, "MPI_UINT8_T"),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Programs of others, with checks of their own, on Headrace: sources as Debian or PyPI has them, built by our mpicc, unchanged.
 
-  run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds
+  run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
+                                                                      NAME: hdf5, or hdf5:t_cache for one of its tests
 
 A program that is there already is not fetched or built again: the library is found at run time. Prints what each test of
 each program said and the totals; the exit code is 1 where one failed. packages.py has the programs.
@@ -19,8 +20,7 @@ from pathlib import Path
 
 import packages
 
-# Where Debian's sources are asked for, in files of our own: the system's configuration stays as it is.
-RELEASE = "bookworm"
+# Debian's sources are asked for where the system asks for its packages, in files of our own: its configuration stays.
 APT = """Dir::Etc::sourcelist "{0}/sources.list";
 Dir::Etc::sourceparts "-";
 Dir::State::lists "{0}/lists";
@@ -35,7 +35,9 @@ def fetch_debian(name: str, work: Path) -> Path:
     apt = work / "apt"
     (apt / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     to.parent.mkdir(exist_ok=True)
-    (apt / "sources.list").write_text(f"deb-src http://deb.debian.org/debian {RELEASE} main\n")
+    indices = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)",
+                              "Created-By: Packages"], check=True, capture_output=True, text=True).stdout
+    (apt / "sources.list").write_text("".join(f"deb-src {index}\n" for index in sorted(set(indices.splitlines()))))
     (apt / "conf").write_text(APT.format(apt))
     environment = {**os.environ, "APT_CONFIG": str(apt / "conf")}
     for command in (["apt-get", "update", "-q"], ["apt-get", "source", "-q", "--download-only", name]):
@@ -45,7 +47,7 @@ def fetch_debian(name: str, work: Path) -> Path:
     return to
 
 
-def fetch_python(name: str, work: Path) -> Path:
+def fetch_python(name: str, needs: list[str], work: Path) -> Path:
     """The unpacked source distribution, beside an environment that builds it (no isolation: numpy is not built anew)."""
     to = work / "src" / name
     if to.exists():
@@ -53,7 +55,7 @@ def fetch_python(name: str, work: Path) -> Path:
     environment = work / "build" / name / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
     pip = [environment / "bin" / "python", "-m", "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "cython>=3.0", "setuptools>=61", "wheel", "numpy", "scipy"], check=True)
+    subprocess.run([*pip, "install", "setuptools>=61", "wheel", *needs], check=True)
     archives = work / "archives" / name
     subprocess.run([*pip, "download", "--no-binary", name, "--no-deps", "--no-build-isolation", "-d", archives, name], check=True)
     to.mkdir(parents=True)
@@ -65,7 +67,7 @@ def fetch_python(name: str, work: Path) -> Path:
 
 
 def fetch(package: packages.Package, work: Path) -> Path:
-    return (fetch_python if package.python else fetch_debian)(package.name, work)
+    return fetch_python(package.name, package.python_needs, work) if package.python else fetch_debian(package.name, work)
 
 
 def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
@@ -85,15 +87,18 @@ def build(package: packages.Package, work: Path, environment: dict[str, str]) ->
     return to
 
 
-def run(package: packages.Package, build_directory: Path, source: Path, hosts: int, ranks: int, environment: dict[str, str]) -> tuple[int, int]:
+def run(package: packages.Package, build_directory: Path, source: Path, hosts: int, ranks: int, names: list[str],
+        environment: dict[str, str]) -> tuple[int, int]:
     """How many tests passed, and failed."""
     passed = failed = 0
     results = build_directory / f"results-{hosts}"
     results.mkdir(exist_ok=True)
-    settings = {**environment, "HEADRACE_AS_HOSTS": str(hosts), "srcdir": str(source / package.tests_in)}
-    where = (source if package.python else build_directory) / package.tests_in
+    settings = {**environment, **package.settings, "HEADRACE_AS_HOSTS": str(hosts), "srcdir": str(source / package.tests_in)}
+    where = (source if package.tests_in_source else build_directory) / package.tests_in
     for test in package.tests:
-        words = [word.format(ranks=ranks, limit=test.limit, build=build_directory) for word in test.command]
+        if names and package.name not in names and f"{package.name}:{test.name}" not in names:
+            continue
+        words = [word.format(ranks=ranks, limit=test.limit, build=build_directory, source=source, results=results) for word in test.command]
         begun = time.monotonic()
         log = results / f"{test.name}.log"
         with open(log, "w", encoding="utf-8") as output:
@@ -120,11 +125,11 @@ def main() -> int:
     environment = {**os.environ, "PATH": f"{given.prefix.resolve() / 'bin'}:{os.environ['PATH']}", "HEADRACE_OVERSUBSCRIBE": "quiet"}
     passed = failed = 0
     for package in packages.ALL:
-        if given.names and package.name not in given.names:
+        if given.names and package.name not in (name.partition(":")[0] for name in given.names):
             continue
         directory = build(package, work, environment)
         for hosts in given.hosts:
-            good, bad = run(package, directory, work / "src" / package.name, hosts, given.ranks, environment)
+            good, bad = run(package, directory, work / "src" / package.name, hosts, given.ranks, given.names, environment)
             passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

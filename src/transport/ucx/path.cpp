@@ -15,7 +15,7 @@ constexpr std::size_t kLong = std::size_t{1} << 20;
 // Of the processor, out of what has just arrived.
 constexpr double kCopiedBytesPerSecond = 8e9;
 constexpr std::size_t kLeastEager = 8192;
-constexpr std::size_t kMostEager = 65536;
+constexpr std::size_t kMostByItself = 65536;
 
 std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::size_t bytes) {
   ucp_ep_evaluate_perf_param_t asked{};
@@ -33,7 +33,7 @@ std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::si
 
 std::size_t Path::eager_bytes() const noexcept {
   const auto covered = static_cast<std::size_t>(2 * latency_seconds * kCopiedBytesPerSecond);
-  return std::clamp(covered, kLeastEager, kMostEager);
+  return std::clamp(covered, kLeastEager, kMostByItself);
 }
 
 Path path_of(const Library& library, ucp_ep_h endpoint) {
@@ -41,6 +41,7 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   const auto latency = seconds(library, endpoint, kShort);
   const auto whole = seconds(library, endpoint, kLong);
   if (latency) path.latency_seconds = *latency;
+  path.is_stream = transports_of(library, endpoint).starts_with("tcp");
   if (latency && whole && *whole > *latency) path.bytes_per_second = static_cast<double>(kLong) / (*whole - *latency);
   return path;
 }

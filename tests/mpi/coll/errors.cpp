@@ -21,6 +21,12 @@ int main(int argc, char** argv) {
   CHECK_CLASS(MPI_Allreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Allgather(a.data(), 1, MPI_INT, a.data(), 1, MPI_INT, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Alltoall(a.data(), 1, MPI_INT, a.data(), 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  const int* const own = &a[static_cast<std::size_t>(mpi.rank)];
+  CHECK_CLASS(MPI_Allgather(own, 1, MPI_INT, a.data(), 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Allgatherv(own, 1, MPI_INT, a.data(), counts.data(), displs.data(), MPI_INT, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Alltoallv(a.data(), counts.data(), displs.data(), MPI_INT, a.data(), counts.data(), displs.data(),
+                            MPI_INT, comm),
+              MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Scan(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Iallreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm, &request), MPI_ERR_BUFFER);
   CHECK(check::error_text(MPI_Allreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm)).size() > 10);

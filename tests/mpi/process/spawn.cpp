@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "family.hpp"
 
@@ -63,6 +64,30 @@ void child(MPI_Comm parent, bool disconnects) {
   MPI_Comm again = parent;
   CHECK_OK(MPI_Comm_get_parent(&again));
   CHECK(again == MPI_COMM_NULL);
+}
+
+int universe() {
+  int* size = nullptr;
+  int is_known = 0;
+  CHECK_OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &size, &is_known));
+  CHECK(is_known);
+  return *size;
+}
+
+// What the launcher was told, and the same for those that are spawned.
+void fill_universe(MPI_Comm parent) {
+  int size = universe();
+  if (parent != MPI_COMM_NULL) {
+    int told = 0;
+    CHECK_OK(MPI_Bcast(&told, 1, MPI_INT, 0, parent));
+    CHECK_EQ(told, size);
+    CHECK_OK(MPI_Comm_disconnect(&parent));
+    return;
+  }
+  CHECK_EQ(size, 7);
+  MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "in a universe", size - size_of(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Bcast(&size, 1, MPI_INT, rank_in(MPI_COMM_WORLD) == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
+  CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
 // Each rank for itself, all at once, several at a time.
@@ -290,7 +315,8 @@ int main(int argc, char** argv) {
   MPI_Comm parent = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_get_parent(&parent));
   const bool is_child = part == "child" || part == "member" || part == "told" || part == "stay" || part == "die" ||
-                        part == "nested child" || part == "grandchild" || part == "connected child";
+                        part == "nested child" || part == "grandchild" || part == "connected child" ||
+                        part == "in a universe";
   CHECK_EQ(parent != MPI_COMM_NULL, is_child);
   if (part == "child" || part == "connected child") child(parent, part == "child");
   if (part == "member") member(parent, words.at(1));
@@ -298,6 +324,8 @@ int main(int argc, char** argv) {
   if (part == "stay") stay(parent, words.at(1));
   if (part == "die") die(parent);
   if (part == "nested" || part == "nested child" || part == "grandchild") nested(parent, part);
+  if (part == "universe" || part == "in a universe") fill_universe(parent);
+  if (part == "cores") CHECK(universe() >= static_cast<int>(std::thread::hardware_concurrency()));
   if (part == "values") values(children);
   if (part == "self") self(children);
   if (part == "multiple") multiple();
