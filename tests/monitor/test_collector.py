@@ -5,6 +5,7 @@ import subprocess
 import threading
 import unittest
 import unittest.mock
+from pathlib import Path
 
 import support
 from headrace.monitor import clock
@@ -92,7 +93,7 @@ class Machine(support.Scratch):
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_gpus(self):
         library = self.folder / "libfake.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, support.Path(__file__).parent / "fake_nvml.c"], check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, Path(__file__).parent / "fake_nvml.c"], check=True)
         nvml = Nvml(str(library))
         self.addCleanup(nvml._end)
         nvml.look()

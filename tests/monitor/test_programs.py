@@ -3,7 +3,9 @@ interface has seen the program send, by peer, by function and by size, and how o
 
 import os
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import support
 from headrace import counters
@@ -29,9 +31,9 @@ UNLOCKED = {"MPI_Initialized", "MPI_Finalized", "MPI_Get_version", "MPI_Wtime", 
 class Programs(support.Scratch):
     @classmethod
     def setUpClass(cls):
-        cls.made = support.tempfile.TemporaryDirectory(prefix="hr-monitor-")
+        cls.made = tempfile.TemporaryDirectory(prefix="hr-monitor-")
         cls.addClassCleanup(cls.made.cleanup)
-        cls.library = support.Path(cls.made.name) / "pmpi.so"
+        cls.library = Path(cls.made.name) / "pmpi.so"
         pmpi.build(cls.library, str(BIN / "mpicc"))
 
     def pages(self, program, ranks, words):
@@ -39,7 +41,7 @@ class Programs(support.Scratch):
         file = self.folder / f"{program}.hrc"
         saved = self.folder / program
         saved.mkdir()
-        done = subprocess.run([BIN / "mpiexec", "--timeout", "60", "--save-counters", file, "-n", str(ranks), BIN / program, *words], capture_output=True, text=True, timeout=90,
+        done = subprocess.run([BIN / "mpiexec", "--timeout", "120", "--save-counters", file, "-n", str(ranks), BIN / program, *words], capture_output=True, text=True, timeout=150,
                               cwd=self.folder, env={**os.environ, "LD_PRELOAD": str(self.library), "HEADRACE_PMPI_SAVE": str(saved), "HEADRACE_OVERSUBSCRIBE": "quiet"})
         self.assertEqual(done.returncode, 0, done.stderr[-2000:] + done.stdout[-500:])
         return [page.read() for page in counters.load(file)], [page.read() for page in counters.look(where=[saved]).pages if page.place.startswith(str(saved))]
