@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size;
   char *out = calloc(1, 1 << 20), *in = malloc(1 << 20);
   MPI_Init(&argc, &argv);
@@ -27,7 +27,8 @@ int main(int argc, char **argv) {
   int place;
   MPI_Comm_rank(reverse, &place);
   for (int i = 0; i < 5; ++i)
-    MPI_Sendrecv(out, 3, MPI_CHAR, (place + 1) % size, 2, in, 3, MPI_CHAR, (place + size - 1) % size, 2, reverse, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 3, MPI_CHAR, (place + 1) % size, 2, in, 3, MPI_CHAR, (place + size - 1) % size, 2, reverse,
+                 MPI_STATUS_IGNORE);
   MPI_Recv_init(in, 4, MPI_INT, (place + size - 1) % size, 3, reverse, &requests[0]);
   MPI_Send_init(out, 4, MPI_INT, (place + 1) % size, 3, reverse, &requests[1]);
   for (int i = 0; i < 6; ++i) { /* 6 messages of 16 bytes */
@@ -41,7 +42,7 @@ int main(int argc, char **argv) {
 
   /* The last rank comes late: the others wait for it, rank 0 for it alone. */
   if (rank == size - 1) {
-    usleep(300000);
+    usleep(1000000);
     MPI_Ssend(out, 1 << 20, MPI_CHAR, 0, 5, MPI_COMM_WORLD);
   } else if (rank == 0) {
     MPI_Recv(in, 1 << 20, MPI_CHAR, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -54,8 +54,10 @@ class Jobs(support.Scratch):
         library, program, go = self.folder / "pmpi.so", self.folder / "program", self.folder / "go"
         print(pmpi.build(library, str(bin / mpicc)))
         subprocess.run([bin / mpicc, PROGRAM, "-o", program], check=True)
+        saved = self.folder / "saved"
+        saved.mkdir()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI", "PMIX", "HEADRACE"))}
-        job = subprocess.Popen([bin / "mpiexec", *how(library), "-n", str(RANKS), program, go], env={**environment, "PATH": f"{bin}:{os.environ['PATH']}"})
+        job = subprocess.Popen([bin / "mpiexec", *how(library), "-n", str(RANKS), program, go], env={**environment, "HEADRACE_PMPI_SAVE": str(saved), "PATH": f"{bin}:{os.environ['PATH']}"})
         self.addCleanup(job.wait, 60)
         self.addCleanup(job.terminate)
 
@@ -68,6 +70,7 @@ class Jobs(support.Scratch):
         go.touch()
         self.assertEqual(job.wait(60), 0)
         self.assertEqual({page.read().state for page in found}, {"finalized"})
+        self.check([page for page in counters.look(where=[saved]).pages if page.place.startswith(str(saved))])
 
     def check(self, pages):
         self.assertEqual(([page.rank for page in pages], {page.size for page in pages}, len({page.job for page in pages})), (list(range(RANKS)), {RANKS}, 1))

@@ -89,7 +89,8 @@ class TwoHosts(unittest.TestCase):
         lost = support.wait_for(lambda: self.reporters(False), 60, "the loss")
         self.assertEqual(lost[0]["ranks"], 2)
         self.end(collector)
-        collector = self.monitor(NAMES[1], "--report-to", f"{ADDRESS}:8643")
+        # By mpiexec, which starts programs that are none of MPI as well.
+        collector = self.start(NAMES[0], str(BUILD / "bin/mpiexec"), "--hosts", NAMES[1], "-ppn", "1", sys.executable, "-B", "-m", "headrace", "monitor", "--report-to", f"{ADDRESS}:8643")
         support.wait_for(lambda: self.reporters(True), 60, "the collector again")
         self.end(collector)
         support.wait_for(lambda: not self.state().get("reporters"), 30, "the collector gone by itself")

@@ -10,6 +10,7 @@ const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
   ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
   ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
+  ["pcie", "PCIe, bytes a second, as of 20 ms in each", /^gpu\.\d+\.pcie/, bytes],
   ["network", "Network, bytes a second", /^net\./, bytes],
 ];
 const palette = ["accent", "mark", "good", "bad", "faint"];

@@ -4,7 +4,7 @@
     mpiexec -genv LD_PRELOAD $PWD/libheadrace_pmpi.so ...          # Open MPI: mpirun -x LD_PRELOAD=...
 
 It is built here, by that MPI's compiler, from what that MPI's mpi.h declares (`prototypes`, `wrappers`) and a page of counters of
-the same form as Headrace's own (`page.c`): no other way fits every MPI and version.
+the same form as Headrace's own (the files in C, which are put together): no other way fits every MPI and version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from headrace.monitor.pmpi.prototypes import parse
 from headrace.monitor.pmpi.wrappers import write
 
-_SOURCE = Path(__file__).parent / "page.c"
+_PARTS = [Path(__file__).parent / f"{name}.c" for name in ("layout", "counting", "text", "publish")]
 
 
 class Failed(Exception):
@@ -46,7 +46,7 @@ def build(file: Path, mpicc: str) -> str:
         functions = parse(_run([compiler, "-E", "-P", "mpi.c"], "read its mpi.h", folder))
         if not any(function.name == "Send" for function in functions):
             raise Failed(f"the mpi.h of {mpicc} declares no MPI_Send and PMPI_Send; it is of no MPI that can be looked into")
-        (Path(folder) / "wrappers.c").write_text(write(functions, _SOURCE))
+        (Path(folder) / "wrappers.c").write_text(write(functions, _PARTS))
         _run([compiler, "-O2", "-w", "-fPIC", "-shared", "-pthread", "-o", str(file.resolve()), "wrappers.c"], "compile it", folder)
     return f"{file}: {len(functions)} functions of {compiler}. Preload it in the ranks (LD_PRELOAD={file.resolve()})"
 

@@ -1,4 +1,4 @@
-"""The C source of a library that counts: `page.c`, then a function MPI_X for each PMPI_X."""
+"""The C source of a library that counts: the parts that are the same for all, then a function MPI_X for each PMPI_X."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _wrapper(number: int, function: Function) -> str:
     return f"int MPI_{function.name}({', '.join(function.declarations) or 'void'}) {{\n" + "\n".join(lines) + "\n}\n"
 
 
-def write(functions: list[Function], page: Path) -> str:
+def write(functions: list[Function], parts: list[Path]) -> str:
     """A function and its large form count as one."""
     numbers: dict[str, int] = {}
     for function in functions:
         numbers.setdefault(function.name.removesuffix("_c"), len(numbers) + 1)
     numbers.setdefault("Pcontrol", len(numbers) + 1)
     names = ",\n".join(f'  "MPI_{name}"' for name in numbers)
-    return "\n".join([f"#define HR_FUNCTIONS {len(numbers) + 1}", f"#define HR_PCONTROL {numbers['Pcontrol']}", page.read_text(encoding="utf-8"),
+    return "\n".join([f"#define HR_FUNCTIONS {len(numbers) + 1}", f"#define HR_PCONTROL {numbers['Pcontrol']}", *(part.read_text(encoding="utf-8") for part in parts),
                       f'static const char *const hr_names[HR_FUNCTIONS] = {{\n  "none",\n{names}}};\n',
                       *(_wrapper(numbers[function.name.removesuffix("_c")], function) for function in functions)])
