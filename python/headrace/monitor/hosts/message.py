@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from headrace.monitor.model import KINDS, PEERS, Brief, Count, Details, Mark, Rank, Reading, clean
@@ -48,7 +47,7 @@ def _whole(value: object, most: int = _SUM_MOST, least: int = 0) -> int:
 
 
 def _real(value: object) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 1e18:
+    if type(value) not in (int, float) or not -1e18 <= value <= 1e18:
         raise Wrong("a number out of its range")
     return float(value)
 
