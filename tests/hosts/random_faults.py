@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 
-from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for
+from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for, words_of
 
 ENDLESS = "1000000000"
 PROGRAMS = {
@@ -58,7 +58,11 @@ class Job(HostsTest):
         child = self.start("-n", str(self.count), "--hosts", ",".join(f"{host}:{each}" for host in NAMES), *words, *program,
                            limit=LIMIT + 60, environment={"HEADRACE_HOST_TIMEOUT": str(silence),
                                                           "HEADRACE_LAUNCH_DEGREE": self.degree}, **options)
-        wait_for(lambda: child.poll() is not None or len(self.ranks(program)) >= self.count, 60, "all ranks run")
+        try:
+            wait_for(lambda: child.poll() is not None or len(self.ranks(program)) >= self.count, LIMIT, "all ranks run")
+        except AssertionError as error:
+            seen = [" ".join(words_of(pid)[:4]) for pid in self.marked()]
+            raise AssertionError(f"{error}; {len(self.ranks(program))} of {self.count} do: {seen}") from None
         return child
 
     def fault(self, kind, choose, program):

@@ -27,8 +27,9 @@ NAMES = os.environ["HR_HOST_NAMES"].split()
 TESTS = os.path.join(os.environ["HR_SOURCE"], "tests")
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
 # What the launchers in a set alone can do for a program.
-NEEDS = ((re.compile("/mpi_process_(spawn|device) "), launchers.SPAWN),
+NEEDS = ((re.compile("/mpi_process_(spawn|device)\\b"), launchers.SPAWN),
          (re.compile("/mpi_process_spawn errors|/mpi_conformance root_only"), launchers.REFUSE),
+         (re.compile("/mpi_process_connect errors"), launchers.REFUSE_NAMES),
          (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES))
 SHARING = re.compile("/mpi_yielding$")  # is about ranks that share a core, which hosts do not tell each other
 SHOWN = 3000  # characters of what a test said that failed
