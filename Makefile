@@ -34,7 +34,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-namespaces test-hosts sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-namespaces test-hosts noop sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -93,6 +93,11 @@ outside: packages $(VENV)/.ready
 	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
 	@$(VENV)/bin/python -B tests/outside/run.py --prefix $(BUILD) --work .cache/outside $(OUTSIDE)
+
+# For each function a test that fails where the function does nothing: tests/noop/found.tsv, and the page that shows it.
+noop: packages test-packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+	@status=0; $(VENV)/bin/python -B tests/noop/find.py $(BUILD) || status=1; $(VENV)/bin/python -B api/generate.py repo || status=1; exit $$status
 
 # For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
 # others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
