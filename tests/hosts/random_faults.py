@@ -77,10 +77,11 @@ class Job(HostsTest):
             os.kill(self.mpiexec_pid(), signal.SIGTERM)
             return 143, "interrupted by signal 15"
         if kind == "agent":
-            os.kill(choose.choice(inner_agents(victim)), choose.choice([signal.SIGKILL, signal.SIGTERM]))
+            agent = choose.choice(wait_for(lambda: inner_agents(victim), 20, "an agent"))
+            os.kill(agent, choose.choice([signal.SIGKILL, signal.SIGTERM]))
             return 1, f"lost host {victim} .*signal (9|15)"
         if kind == "agent hangs":
-            os.kill(choose.choice(inner_agents(victim)), signal.SIGSTOP)
+            os.kill(choose.choice(wait_for(lambda: inner_agents(victim), 20, "an agent")), signal.SIGSTOP)
             return 1, lost
         if kind in ("host", "heard"):
             hosts("kill", *(["--heard"] if kind == "heard" else []), victim)
