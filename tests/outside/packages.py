@@ -155,7 +155,7 @@ ALL = [
         [["cp", "-a", "{source}/src", "{build}"],
          ["sh", "-c", "cd src && ./configure CC=mpicc CXX=mpicxx CFLAGS='-O1 -w' CXXFLAGS='-O1 -w' --disable-fortran"],
          ["make", "-j{cpus}", "-C", "src"],
-         ["make", "-j{cpus}", "-C", "src/test", "ij", "struct", "struct_migrate", "sstruct", "ams_driver"]],
+         ["make", "-j{cpus}", "-C", "src/test", "ij", "struct", "struct_migrate", "sstruct", "maxwell_unscaled", "ams_driver"]],
         [Test(name, ["sh", "-c", f"rm -f TEST_{name}/*.err*; ./runtest.sh -rtol 1e-3 -atol 1e-6 -mpi 'mpiexec --timeout 300 -n' "
                      f"TEST_{name}/*.sh; ./checktest.sh TEST_{name}"],
               said(r"^ +OK : ", r"^FAILED : "), 3600)
