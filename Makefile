@@ -3,8 +3,9 @@
 #   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
 #   make test       build with the tests and run them all; ends with the totals
 #   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
-#   make test-hosts  the same; then, as root, programs on hosts made of namespaces, started by ssh, Slurm and others
-#                    (tests/hosts/bed/README.md)
+#   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by our mpiexec, Slurm, Hydra
+#                    and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
+#   make test-hosts  both
 #   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
 #   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
@@ -33,7 +34,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-hosts sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-as-hosts test-namespaces test-hosts noop sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -74,14 +75,17 @@ test-as-hosts: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(AS_HOSTS_LABELS)' $(CTEST_OPTIONS)
 
-# In the second part a test that cannot run here has failed.
-test-hosts: packages test-packages hosts-packages peers $(VENV)/.ready
+# Here a test that cannot run has failed. Ends with what each launcher did.
+test-namespaces: packages test-packages hosts-packages peers $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@status=0; \
-	HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(AS_HOSTS_LABELS)' $(CTEST_OPTIONS) || status=1; \
+	@status=0; rm -rf $(BUILD)/hosts-totals; \
 	HR_NAMESPACES=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} \
 	  scripts/run-tests.sh $(BUILD) -C hosts -L namespaces $(CTEST_OPTIONS) || status=1; \
+	cat $(BUILD)/hosts-totals/*.txt; \
 	exit $$status
+
+test-hosts:
+	@status=0; $(MAKE) test-as-hosts || status=1; $(MAKE) test-namespaces || status=1; exit $$status
 
 # From Debian's and PyPI's sources, on one host and as two: about two hours on two cores; OUTSIDE names some of them.
 OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev gfortran
@@ -89,6 +93,11 @@ outside: packages $(VENV)/.ready
 	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
 	@$(VENV)/bin/python -B tests/outside/run.py --prefix $(BUILD) --work .cache/outside $(OUTSIDE)
+
+# For each function a test that fails where the function does nothing: tests/noop/found.tsv, and the page that shows it.
+noop: packages test-packages $(VENV)/.ready
+	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+	@status=0; $(VENV)/bin/python -B tests/noop/find.py $(BUILD) || status=1; $(VENV)/bin/python -B api/generate.py repo || status=1; exit $$status
 
 # For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
 # others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.

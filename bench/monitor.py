@@ -4,12 +4,15 @@
   the one that a day leaves, without waiting for it.
 - The collector's share of a core: rounds over pages of counters, one a second. --page is a file of mpiexec --save-counters, whose
   first page stands for every rank; without it the rounds are over a made-up source, which reads no pages.
+- --hosts N: the monitor's share of a core while N collectors report a made-up job to it, each --ranks / N ranks a second.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -24,6 +27,10 @@ from headrace.counters.saved import load  # noqa: E402
 from headrace.monitor.collector import Collector  # noqa: E402
 from headrace.monitor.history import History  # noqa: E402
 from headrace.monitor.host import Host  # noqa: E402
+from headrace.monitor.hosts import report  # noqa: E402
+from headrace.monitor.hosts.gather import Gather  # noqa: E402
+from headrace.monitor.listen import listen  # noqa: E402
+from headrace.monitor.model import Sweep  # noqa: E402
 from headrace.monitor.pages import Pages  # noqa: E402
 from headrace.monitor.schema import CHANGES, SAMPLES  # noqa: E402
 from headrace.monitor.synthetic import Job, Synthetic  # noqa: E402
@@ -114,14 +121,73 @@ def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple
     return used / rounds, sum(len(each.raw()) for each in pages) / 1e6
 
 
+class _Part:
+    """A host's ranks of a made-up job, in the time of the clock."""
+
+    def __init__(self, ranks: int, job_ranks: int, host: int):
+        self.made, self.first, self.count, self.host = Synthetic(Job(ranks=job_ranks, began=time.time())), host * ranks, ranks, f"host{host}"
+
+    def sweep(self, details: bool) -> Sweep:
+        self.made.time = time.time()
+        found = self.made.sweep(details)
+        found.readings = [dataclasses.replace(reading, rank=dataclasses.replace(reading.rank, host=self.host))
+                          for reading in found.readings[self.first:self.first + self.count]]
+        return found
+
+    def close(self) -> None:
+        pass
+
+
+def _report(port: int, ranks: int, job_ranks: int, host: int) -> None:
+    report.place = lambda: f"host{host}"
+    report.Reporter(Collector(_Part(ranks, job_ranks, host), None), ("127.0.0.1", port), b"benchmark" * 4, lambda _: None).run()
+
+
+class _Nothing:
+    def sweep(self, details: bool) -> Sweep:
+        return Sweep(time.time())
+
+    def close(self) -> None:
+        pass
+
+
+def several_hosts(folder: Path, hosts: int, ranks: int, seconds: int) -> tuple[float, int]:
+    """(share of a core, ranks seen) of a monitor to which that many collectors report."""
+    listener = listen("127.0.0.1", 0)
+    children = [multiprocessing.Process(target=_report, args=(listener.getsockname()[1], ranks // hosts, ranks, host), daemon=True) for host in range(hosts)]
+    for child in children:
+        child.start()
+    history = History(folder / "hosts.sqlite")
+    gather = Gather(_Nothing(), listener, b"benchmark" * 4, lambda _: None)
+    gather.collector = Collector(gather, history, Host())
+    gather.start()
+    gather.collector.start()
+    time.sleep(5)
+    begin, wall = time.process_time(), time.monotonic()
+    time.sleep(seconds)
+    share, seen = (time.process_time() - begin) / (time.monotonic() - wall), len(gather.collector.state.sweep.readings)
+    gather.collector.stop()
+    for child in children:
+        child.terminate()
+        child.join()
+    gather.close()
+    history.close()
+    return share, seen
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=256)
     parser.add_argument("--page", type=Path)
     parser.add_argument("--rounds", type=int, default=60, help="seconds of collecting (%(default)s)")
+    parser.add_argument("--hosts", type=int, default=0)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hr-bench-monitor-") as name:
         folder = Path(name)
+        if args.hosts:
+            share, seen = several_hosts(folder, args.hosts, args.ranks, args.rounds)
+            print(f"monitor, {args.hosts} hosts with {args.ranks // args.hosts} ranks each: {share:.1%} of a core ({seen} ranks in its last look)")
+            return
         size, samples, changes = day(folder, args.ranks)
         print(f"history of a day, {args.ranks} ranks: {size:.1f} MB ({samples} spans of samples, {changes} of counters)", flush=True)
         share, pages = collector(folder, args.ranks, args.page, args.rounds)

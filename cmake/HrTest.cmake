@@ -53,19 +53,22 @@ endfunction()
 
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
-#                   [LABELS ...] [CONFIGURATIONS hosts])
+#                   [LABELS ...] [CONFIGURATIONS hosts] [PROCESSORS n])
 # A command on hosts made of namespaces (tests/hosts/namespace_test.py, which says what the command is told): in one of
 # them (IN h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, where the machine
 # cannot make such hosts; a failure there with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long
-# for `make test`, run by `ctest -C hosts` alone.
+# for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1: it mostly waits, so that another may run beside it.
 function(hr_namespace_test name)
-  cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT"
+  cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT;PROCESSORS"
                         "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})
   if(NOT ARG_HOSTS OR NOT ARG_COMMAND)
     message(FATAL_ERROR "hr_namespace_test(${name}): HOSTS or COMMAND is missing")
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
+  endif()
+  if(NOT ARG_PROCESSORS)
+    set(ARG_PROCESSORS 2)
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(words --name ${name} --hosts ${ARG_HOSTS} --limit ${ARG_TIMEOUT})
@@ -95,6 +98,6 @@ function(hr_namespace_test name)
                                 ${ARG_COMMAND}
            CONFIGURATIONS ${ARG_CONFIGURATIONS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "namespaces;${ARG_LABELS}"
-    SKIP_RETURN_CODE 77 PROCESSORS 2
+    SKIP_RETURN_CODE 77 PROCESSORS ${ARG_PROCESSORS}
     ENVIRONMENT "HR_BUILD=${CMAKE_BINARY_DIR};HR_MPIEXEC=$<TARGET_FILE:mpiexec>;HR_SOURCE=${PROJECT_SOURCE_DIR};${ARG_ENVIRONMENT}")
 endfunction()

@@ -5,6 +5,7 @@
 #define MPI_EXT_H_HEADRACE
 
 #include "mpi.h"
+#include "mpix-device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +55,15 @@ int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
 /* The same under the names of before: all of them, and the group of those that are acknowledged. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
+
+/* Partitions that kernels mark as ready, or ask for (mpix-device.h; MPI 5.0 chapter 4): makes what a kernel is given by
+ * value. request: of MPI_Psend_init or MPI_Precv_init, not started; it keeps the memory, so *prequest is good as long as
+ * it. A kernel works with it between MPI_Start and the request's completion, for which the host waits as ever. With CUDA,
+ * make the context current first. MPI_ERR_REQUEST for any other request. */
+#define MPIX_HAVE_PREQUEST 1
+int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
+/* *prequest is of no use from then on; the request stays. */
+int MPIX_Prequest_free(MPIX_Prequest* prequest);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 
 #include "cleanup.hpp"
 #include "saved_counters.hpp"
+#include "spawn_request.hpp"
 #include "stacks.hpp"
 
 namespace hr::launcher {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
 constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a rank's crash to its death
+// Of what a rank says; no command is as long, so that what is beyond it is dropped.
+constexpr std::size_t kLongestLine = kLongestSpawn + 1;
 
 }  // namespace
 
@@ -60,7 +63,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
     }
   };
   pmi_ = std::make_unique<PmiServer>(plan.id, plan.appnums(), map_, numbers, plan.declared_hosts > 1 ? plan.ranks() : 0,
-                                     plan.keep_going ? host : -1, std::move(answers));
+                                     plan.keep_going ? host : -1, plan.one_host, std::move(answers));
   pmi_->give(plan.given);
   pmi_->set_universe(plan.universe);
 }
@@ -195,6 +198,7 @@ void HostRanks::receive_pmi(Rank& rank) {
       pmi_->handle_line(rank.number, std::string_view(rank.pmi_received).substr(start, end - start));
     }
     rank.pmi_received.erase(0, start);
+    if (rank.pmi_received.size() > kLongestLine) rank.pmi_received.resize(kLongestLine);
     check_stuck();
   }
 }

@@ -48,6 +48,7 @@ struct JobPlan {
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
   bool save_counters = false;
+  bool one_host = false;                                   // all that this mpiexec may start is on one host
   bool spawned = false;                                    // by a rank of another job of this mpiexec
   std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
   std::set<std::string> shm_directories;

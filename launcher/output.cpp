@@ -76,6 +76,7 @@ void Sink::wake() {
 }
 
 void Sink::flush() {
+  waiting_.clear();
   while (!broken_ && written_ < queue_.size()) {
     pollfd state{descriptor_, POLLOUT, 0};
     ::poll(&state, 1, -1);
@@ -122,7 +123,9 @@ void Forwarder::read_some() {
   if (target_.broken()) return close();
   if (target_.full()) {
     pause();
-    target_.when_room([this] { resume(); });
+    target_.when_room([this, here = std::weak_ptr(here_)] {
+      if (!here.expired()) resume();
+    });
   }
 }
 

@@ -31,7 +31,7 @@ class Sink {
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
   // Called once, when a full sink has room again or broke.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
-  // Blocks until everything is written or the reader is gone.
+  // At the end, when nobody is left who waits for room: blocks until everything is written or the reader is gone.
   void flush();
 
  private:
@@ -90,7 +90,8 @@ class Forwarder {
   EventLoop& loop_;
   Descriptor pipe_;
   OutputTarget& target_;
-  std::string rest_;  // the beginning of a line
+  std::string rest_;                                             // the beginning of a line
+  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // as long as this is: who waits for room may go first
   bool watched_ = false;
   bool timer_set_ = false;
   EventLoop::TimerId timer_;

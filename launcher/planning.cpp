@@ -91,6 +91,15 @@ Status find_hosts(Options* options, Allocation* allocation) {
   return kOk;
 }
 
+// What it may start later is on hosts of the list, too.
+bool is_all_here(const Options& options) {
+  const auto here = [](const HostSlots& host) { return is_this_host(host.name); };
+  return std::all_of(options.hosts.begin(), options.hosts.end(), here) &&
+         std::all_of(options.programs.begin(), options.programs.end(), [&here](const Program& program) {
+           return std::all_of(program.hosts.begin(), program.hosts.end(), here);
+         });
+}
+
 // The number of a host in the plan, which it gets with its first rank.
 int number_of(const std::string& name, JobPlan* plan) {
   const bool here = is_this_host(name);
@@ -195,6 +204,7 @@ Status make_layout(Options* options, RankLayout* layout) {
 Status make_plan(Options* options, JobPlan* plan) {
   Allocation allocation;
   HR_TRY(find_hosts(options, &allocation));
+  plan->one_host = is_all_here(*options);
   HR_TRY(place_ranks(options, plan));
   HR_TRY(check_directories(*options, *plan));
   HR_TRY(declare_hosts(*options, plan));

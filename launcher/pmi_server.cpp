@@ -2,22 +2,25 @@
 
 #include <utility>
 
+#include "boot/key_values.hpp"
 #include "message.hpp"
 
 namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
+constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
 
 }  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-                     int machine_ranks, int loss_board, Callbacks callbacks)
+                     int machine_ranks, int loss_board, bool one_host, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       universe_(static_cast<int>(appnums_.size())),
       machine_ranks_(machine_ranks),
       loss_board_(loss_board),
+      one_host_(one_host),
       callbacks_(std::move(callbacks)),
       left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
@@ -40,8 +43,10 @@ bool PmiServer::handle_spawn(int rank, std::string_view line) {
     return false;
   } else if (line != "endcmd") {
     lines.add(line);
-  } else if (const auto request = lines.end()) {
+  } else if (const auto request = lines.end(); request && !request->programs.empty()) {
     callbacks_.spawn(rank, *request);
+  } else if (request) {
+    callbacks_.send(rank, "cmd=spawn_result rc=-1 msg=" + boot::escape(lines.problem()));
   }
   return true;
 }
@@ -66,10 +71,11 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Ours only (boot/pmi1.cpp): that files are kept; how many share the cores, where the
-    // mapping does not say it; else that views are compared here.
+    // mapping does not say it; else that views are compared here; that all is on one host.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
+                              (one_host_ ? " one_host=1" : "") +
                               (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
@@ -108,6 +114,11 @@ void PmiServer::answer_crash(int rank, bool shown) {
 }
 
 void PmiServer::put(int rank, std::string_view key, std::string_view value) {
+  std::size_t& bytes = ranks_.at(rank).put;
+  if (bytes + key.size() + value.size() > kMostPut) {
+    return callbacks_.send(rank, "cmd=put_result rc=-1 msg=too_much_was_put");
+  }
+  bytes += key.size() + value.size();
   const bool fresh = !key.empty() && values_.emplace(key, Value{std::string(value), rank}).second;
   callbacks_.send(rank, fresh ? "cmd=put_result rc=0 msg=success" : "cmd=put_result rc=-1 msg=duplicate_key");
   if (!fresh) return;

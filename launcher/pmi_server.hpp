@@ -41,9 +41,10 @@ class PmiServer {
 
   // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
   // how many share the cores, where the map does not say it; else 0.
-  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere.
+  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere. one_host: what they spawn comes
+  // on this host, too.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, int loss_board, Callbacks callbacks);
+            int machine_ranks, int loss_board, bool one_host, Callbacks callbacks);
 
   // What is in the key-value space from the beginning.
   void give(const std::vector<KeyValue>& pairs);
@@ -82,6 +83,7 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool lost = false;
+    std::size_t put = 0;  // bytes, up to kMostPut
     SpawnLines spawn;
   };
   struct Value {
@@ -105,6 +107,7 @@ class PmiServer {
   int universe_;
   int machine_ranks_;
   int loss_board_;
+  bool one_host_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;
   std::size_t left_;  // of these

@@ -41,8 +41,10 @@ void print_settings() {
       "in the file that HEADRACE_CONFIG_FILE names, else in ~/.config/headrace.conf.\n");
   if (const TunedKnobs& tuned = tuned_knobs(); !tuned.left_out.empty()) {
     std::printf("tuned messages are left out: %s\n", tuned.left_out.c_str());
-  } else if (!tuned.values.empty()) {
+  } else if (!tuned.values.empty() || !tuned.of_peers.empty()) {
     std::printf("tuned messages: %s\n", tuned.path.c_str());
+    for (const TunedForPeers& each : tuned.of_peers)
+      std::printf("  %s is %s for messages with %s\n", each.name.c_str(), each.text.c_str(), each.peers.c_str());
   }
 }
 

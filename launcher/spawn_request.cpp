@@ -9,6 +9,11 @@
 namespace hr::launcher {
 namespace {
 
+constexpr std::string_view kNumber = "spawnssofar=";
+constexpr std::string_view kPrograms = "totspawns=";
+constexpr const char* kTooLong =
+    "programs, arguments and info of one call have more than 4 MB; pass such data by a file or by messages";
+
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 void write_pairs(const std::vector<KeyValue>& pairs, Writer* writer) {
@@ -55,10 +60,15 @@ int number_of(const Fields& fields, const std::string& name) {
   return read_number(text, &value) ? value : -1;
 }
 
-std::vector<KeyValue> pairs_of(const Fields& fields, const std::string& count, const std::string& key,
-                               const std::string& value) {
+// How many of something the lines have; -1 where that cannot be.
+int count_of(const Fields& fields, const std::string& name) {
+  const int count = fields.contains(name) ? number_of(fields, name) : 0;
+  return count <= static_cast<int>(fields.size()) ? count : -1;
+}
+
+std::vector<KeyValue> pairs_of(const Fields& fields, int count, const std::string& key, const std::string& value) {
   std::vector<KeyValue> pairs;
-  for (int at = 0; at < number_of(fields, count); ++at) {
+  for (int at = 0; at < count; ++at) {
     pairs.emplace_back(text_of(fields, key + std::to_string(at)), text_of(fields, value + std::to_string(at)));
   }
   return pairs;
@@ -93,21 +103,41 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
   return request;
 }
 
+void SpawnLines::add(std::string_view line) {
+  // These say where the request ends, however long it is.
+  for (const auto& [name, value] : {std::pair(kNumber, &number_), std::pair(kPrograms, &programs_)}) {
+    if (!line.starts_with(name)) continue;
+    if (!read_number(line.substr(name.size()), value)) *value = 0;
+    return;
+  }
+  bytes_ += line.size() + kSpawnLine;
+  if (bytes_ <= kLongestSpawn) {
+    lines_.emplace_back(line);
+  } else {
+    lines_ = {};
+    request_ = {};
+  }
+}
+
 std::optional<SpawnRequest> SpawnLines::end() {
   open_ = false;
   const Fields fields = fields_of(std::exchange(lines_, {}));
   SpawnRequest::Part part;
   part.ranks = number_of(fields, "nprocs");
   part.arguments.push_back(text_of(fields, "execname"));
-  for (int at = 1; at <= number_of(fields, "argcnt"); ++at) {
-    part.arguments.push_back(text_of(fields, "arg" + std::to_string(at)));
-  }
-  part.info = pairs_of(fields, "info_num", "info_key_", "info_val_");
-  const bool good = part.ranks >= 0 && !part.arguments[0].empty();
-  if (request_.given.empty()) request_.given = pairs_of(fields, "preput_num", "preput_key_", "preput_val_");
-  if (part.ranks != 0) request_.programs.push_back(std::move(part));
-  if (good && number_of(fields, "spawnssofar") < number_of(fields, "totspawns")) return std::nullopt;
+  const int arguments = count_of(fields, "argcnt");
+  for (int at = 1; at <= arguments; ++at) part.arguments.push_back(text_of(fields, "arg" + std::to_string(at)));
+  const int infos = count_of(fields, "info_num");
+  const int given = count_of(fields, "preput_num");
+  part.info = pairs_of(fields, infos, "info_key_", "info_val_");
+  good_ = good_ && part.ranks >= 0 && !part.arguments[0].empty() && arguments >= 0 && infos >= 0 && given >= 0;
+  if (request_.given.empty()) request_.given = pairs_of(fields, given, "preput_key_", "preput_val_");
+  if (part.ranks > 0) request_.programs.push_back(std::move(part));
+  if (std::exchange(number_, 0) < std::exchange(programs_, 0)) return std::nullopt;
   SpawnRequest whole = std::exchange(request_, {});
+  const bool fits = std::exchange(bytes_, 0) <= kLongestSpawn;
+  const bool good = std::exchange(good_, true) && fits;
+  problem_ = !fits ? kTooLong : good ? "the request starts no process" : "the request is not understood";
   if (!good) whole.programs.clear();
   return whole;
 }

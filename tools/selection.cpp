@@ -24,10 +24,11 @@ Json algorithms() {
     const auto operation = static_cast<hr::coll::Operation>(i);
     Json& names = all[hr::coll::name(operation)] = Json::array();
     for (const hr::coll::Algorithm* each : hr::coll::algorithms()) {
-      // Compositions serve several hosts; what is measured here are the algorithms that they call.
-      if ((each->operations & hr::coll::serves(operation)) == 0 || each->composes) continue;
-      names.push_back(
-          {{"name", each->name}, {"devices", each->devices}, {"shared", each->needs != hr::coll::Sharing::kNone}});
+      if ((each->operations & hr::coll::serves(operation)) == 0) continue;
+      names.push_back({{"name", each->name},
+                       {"devices", each->devices},
+                       {"shared", each->needs != hr::coll::Sharing::kNone},
+                       {"composes", each->composes}});
     }
   }
   return all;

@@ -11,5 +11,6 @@ from .model import Tables
 
 def write(tables: Tables, api: Path, root: Path) -> None:
     put(root / "include/mpi.h", header.render(tables, api / "templates/mpi.h"))
-    put(root / "docs/conformance.md", docs.conformance(tables, api.parent / "docs/conformance-results.md"))
+    results, found = api.parent / "docs/conformance-results.md", api.parent / "tests/noop/found.tsv"
+    put(root / "docs/conformance.md", docs.conformance(tables, results, found))
     put(root / "docs/knobs.md", docs.knobs(tables))

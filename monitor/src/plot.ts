@@ -12,7 +12,32 @@ export function forgetPlots(): void {
   while (open.length) open.pop()!.destroy();
 }
 
-export interface Shape { unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean; }
+export interface Flag { time: number; text: string; colour: string; }
+export interface Shape { flags?: Flag[]; unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean; }
+
+const FLAG_ROOM = 26; // pixels that the text of a flag takes
+
+/** Lines across the plot, with their text where there is room for it. */
+function drawFlags(self: uPlot, flags: Flag[]): void {
+  const { ctx, bbox } = self, scale = devicePixelRatio;
+  let free = -1;
+  ctx.save();
+  ctx.font = `${11 * scale}px sans-serif`;
+  ctx.setLineDash([4 * scale, 4 * scale]);
+  for (const flag of flags) {
+    const x = Math.round(self.valToPos(flag.time, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.strokeStyle = ctx.fillStyle = flag.colour;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    if (x < free) continue;
+    ctx.fillText(flag.text, x + 3 * scale, bbox.top + 11 * scale);
+    free = x + FLAG_ROOM * scale;
+  }
+  ctx.restore();
+}
 
 /** Into `place`, which must be in the page already: its width is the plot's. */
 export function plot(place: HTMLElement, times: number[], lines: Line[], shape: Shape = {}, zoomed?: (from: number, to: number) => void): uPlot {
@@ -31,7 +56,7 @@ export function plot(place: HTMLElement, times: number[], lines: Line[], shape: 
       value: (_, value) => value === null || value === undefined ? "-" : (line.scale === "right" ? shape.right ?? String : shape.unit ?? String)(value),
     }))],
     cursor: { drag: { x: true, y: false } },
-    hooks: { setSelect: [(self) => {
+    hooks: { draw: [(self) => drawFlags(self, shape.flags ?? [])], setSelect: [(self) => {
       if (zoomed && self.select.width > 4) zoomed(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));
     }] },
   }, [times, ...lines.map((line) => line.values)] as uPlot.AlignedData, place);

@@ -20,9 +20,14 @@ export interface Timeline {
   messages: number[]; bytes: number[]; posted: number[]; unexpected: number[]; unexpected_bytes: number[];
 }
 
+export interface Mark { number: number; level: number; first: number; last: number; ranks: number; }
+
+export interface Reporter { host: string; address: string; live: boolean; since: number; ranks: number; why: string; }
+
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
 export interface News {
   round: number; details?: number; time?: number; live: boolean; remarks: string[]; collector_seconds?: number;
+  reporters?: Reporter[];
   jobs?: Record<string, { running: number; functions: Record<string, number>; waits_for: Record<string, number> }>;
 }

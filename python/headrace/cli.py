@@ -16,7 +16,7 @@ from headrace.doctor import cli as doctor
 from headrace.monitor import cli as monitor
 from headrace.monitor import top
 from headrace.tune import cli as tune
-from headrace.tune import measure
+from headrace.tune import collectives
 
 
 def info(_: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def config(_: argparse.Namespace) -> int:
     # The library's own code reads the settings, so that what is shown is what a program gets.
     code = subprocess.run([str(mpiexec), "--config"], check=False).returncode
     try:
-        file = measure.selection(locate(installation.prefix(), mpiexec))["tuning_file"]
+        file = collectives.selection(locate(installation.prefix(), mpiexec))["tuning_file"]
     except Failed as failed:
         print(f"headrace: {failed}", file=sys.stderr)
         return 1
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
     commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
-    commands.add_parser("tune", help="measures collectives here, for programs to use; headrace tune --help")
+    commands.add_parser("tune", help="measures messages and collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)

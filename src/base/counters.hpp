@@ -29,6 +29,8 @@ inline constexpr std::size_t kProtocols = 16;
 inline constexpr std::size_t kSizes = 64;
 inline constexpr std::size_t kStatisticPlaces = 64;
 inline constexpr std::size_t kAlgorithms = 128;
+inline constexpr std::size_t kOperations = 32;      // collective ones
+inline constexpr std::size_t kOperationSizes = 40;  // place 0: no bytes; n: of less than 2^n
 inline constexpr std::size_t kMarks = 64;
 inline constexpr std::size_t kTextBytes = std::size_t{48} * 1024;
 
@@ -128,6 +130,7 @@ struct alignas(kPageAlignment) Page {
   Value statistics[kStatisticPlaces];  // base/statistics.hpp
   Amount accesses[kAccesses];
   Amount algorithms[kAlgorithms];
+  Value operations[kOperations][kOperationSizes];
   Value waited_in[kFunctions];
   Peer peers[kPeers];
   alignas(64) Function functions[kFunctions];
@@ -160,6 +163,10 @@ inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
 }
 inline void count_access(Access access, std::size_t bytes) noexcept {
   page.accesses[static_cast<std::size_t>(access)].add(bytes);
+}
+inline void count_operation(std::size_t operation, std::size_t bytes) noexcept {
+  const auto size = static_cast<std::size_t>(std::bit_width(bytes));
+  ++page.operations[operation][size < kOperationSizes ? size : kOperationSizes - 1];
 }
 inline void count_announced(std::size_t bytes) noexcept { page.announced.add(bytes); }
 void count_mark(int level) noexcept;

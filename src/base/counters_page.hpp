@@ -24,6 +24,7 @@ struct About {
   std::span<const char* const> functions;  // number 0: none
   std::vector<std::string_view> protocols;
   std::vector<std::string_view> algorithms;
+  std::vector<std::string_view> operations;  // collective ones
 };
 
 // *file: stays open, as it is how others find it. Errors: MPI_ERR_OTHER, with the cause: counting goes on unseen.

@@ -103,6 +103,15 @@ std::vector<std::string> size_classes() {
   return labels;
 }
 
+// Place n of operation i stands at i * sizes + n.
+std::string operation_sizes(const About& about) {
+  std::string names;
+  for (const std::string_view each : about.operations)
+    names += (names.empty() ? "\"" : ",\"") + std::string(each) + "\"";
+  return ",\"operation_size\":{\"length\":" + std::to_string(kOperations * kOperationSizes) +
+         ",\"sizes\":" + std::to_string(kOperationSizes) + ",\"operations\":[" + names + "]}";
+}
+
 std::string dimensions(const About& about) {
   constexpr std::string_view kMemoryNames[kMemories] = {"host", "pinned", "managed", "device"};
   constexpr std::string_view kAccessNames[kAccesses] = {"put", "get", "accumulate", "fetch", "read", "write"};
@@ -110,9 +119,10 @@ std::string dimensions(const About& about) {
   return "{" + dimension("function", about.functions) + "," + dimension("protocol", about.protocols) + "," +
          dimension("algorithm", about.algorithms) + "," + dimension("size", size_classes()) + "," +
          dimension("memory", std::span(kMemoryNames)) + "," + dimension("access", std::span(kAccessNames)) +
-         ",\"mark\":{\"length\":" + std::to_string(kMarks) + "},\"peer\":{\"length\":" + std::to_string(kPeers) +
-         ",\"others\":{\"" + row + "\":\"this process (others)\",\"" + std::to_string(kPeers - 2) +
-         "\":\"same host (others)\",\"" + std::to_string(kPeers - 1) + "\":\"other hosts (others)\"}}}";
+         operation_sizes(about) + ",\"mark\":{\"length\":" + std::to_string(kMarks) +
+         "},\"peer\":{\"length\":" + std::to_string(kPeers) + ",\"others\":{\"" + row +
+         "\":\"this process (others)\",\"" + std::to_string(kPeers - 2) + "\":\"same host (others)\",\"" +
+         std::to_string(kPeers - 1) + "\":\"other hosts (others)\"}}}";
 }
 
 constexpr const char* kSum = "sum";
@@ -197,6 +207,8 @@ constexpr Entry kEntries[] = {
      "Collective operations, and steps of those over several hosts.", "algorithm", kAmountBytes},
     {"collective.bytes", kSum, "bytes", HR_AT(algorithms) + kBytesIn, "Their bytes, as selection counts them.",
      "algorithm", kAmountBytes},
+    {"collective.sizes", kSum, "operations", HR_AT(operations),
+     "The same by operation and size: place 0 of each has no bytes, place n less than 2^n.", "operation_size", 8},
     {"access.calls", kSum, "operations", HR_AT(accesses), "Operations on windows and files.", "access", kAmountBytes},
     {"access.bytes", kSum, "bytes", HR_AT(accesses) + kBytesIn, "Bytes of them.", "access", kAmountBytes},
     {"phase.marks", kSum, "marks", HR_AT(marks), "Calls of MPI_Pcontrol."},

@@ -218,6 +218,15 @@ class Store {
     return visit_knob(values_, index, [](auto& member, const Rule& rule) { return as_text(member, rule); });
   }
 
+  std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_view peers) const {
+    for (const TunedBytes& each : of_peers_) {
+      if (each.peers != peers || kRecords[each.index].name != name) continue;
+      const KnobOrigin origin = origins_[each.index];
+      if (origin == KnobOrigin::kDefault || origin == KnobOrigin::kTuned) return each.bytes;
+    }
+    return std::nullopt;
+  }
+
   const TunedKnobs& tuned() const noexcept { return tuned_; }
   const Knobs& values() const noexcept { return values_; }
   KnobOrigin origin(std::size_t index) const noexcept { return origins_[index]; }
@@ -233,6 +242,19 @@ class Store {
       } else if (origins_[*index] == KnobOrigin::kDefault) {
         set(*index, text, KnobOrigin::kTuned, tuned_.path.c_str());
       }
+    }
+    for (const TunedForPeers& each : tuned_.of_peers) take_tuned(each);
+  }
+
+  void take_tuned(const TunedForPeers& tuned) {
+    const auto index = index_of(tuned.name);
+    std::size_t value = 0;
+    if (index && std::string_view(kRecords[*index].type) == "size" && store(value, tuned.text, kRules[*index])) {
+      of_peers_.push_back({*index, tuned.peers, value});
+    } else {
+      std::fprintf(stderr,
+                   "[headrace] %s: \"%s @ %s = %s\" is not a knob of bytes and a value of it; it has no effect\n",
+                   tuned_.path.c_str(), tuned.name.c_str(), tuned.peers.c_str(), tuned.text.c_str());
     }
   }
 
@@ -279,8 +301,15 @@ class Store {
     }
   }
 
+  struct TunedBytes {
+    std::size_t index;
+    std::string peers;
+    std::size_t bytes;
+  };
+
   Knobs values_;
   TunedKnobs tuned_;
+  std::vector<TunedBytes> of_peers_;
   std::array<KnobOrigin, kKnobCount> origins_{};
 };
 
@@ -305,6 +334,10 @@ std::string knob_text(std::string_view name) {
 KnobOrigin knob_origin(std::size_t index) noexcept { return the_store().origin(index); }
 
 const TunedKnobs& tuned_knobs() noexcept { return the_store().tuned(); }
+
+std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_view peers) {
+  return the_store().tuned_for_peers(name, peers);
+}
 
 bool set_knob(std::string_view name, std::string_view text) {
   const auto index = index_of(name);

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ std::string knob_text(std::string_view name);  // "" for no knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
 // The file of tuned knobs, and whether it is used.
 const TunedKnobs& tuned_knobs() noexcept;
+// What was tuned of a knob of bytes for some peers alone, in the words of tuned_knobs.hpp: "same-host", "a,b". Nothing
+// where that was not, or the knob has been set by somebody.
+std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_view peers);
 // Parses and stores; false when the text is not a value of that knob. For MPI_T before initialisation and tests.
 bool set_knob(std::string_view name, std::string_view text);
 

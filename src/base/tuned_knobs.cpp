@@ -42,6 +42,9 @@ TunedKnobs read_tuned_knobs(const std::string& tuning_file) {
       machine = value;
     } else if (name == "version") {
       version = value;
+    } else if (const auto at = name.find('@'); at != std::string_view::npos) {
+      found.of_peers.push_back(
+          {std::string(trimmed(name.substr(0, at))), std::string(trimmed(name.substr(at + 1))), std::string(value)});
     } else {
       found.values.emplace_back(name, value);
     }
@@ -52,7 +55,10 @@ TunedKnobs read_tuned_knobs(const std::string& tuning_file) {
   } else if (const std::string here = describe(this_machine()); machine != here) {
     found.left_out = without(found.path, "it is from another machine (" + machine + "; this is " + here + ")");
   }
-  if (!found.left_out.empty()) found.values.clear();
+  if (!found.left_out.empty()) {
+    found.values.clear();
+    found.of_peers.clear();
+  }
   return found;
 }
 

@@ -5,9 +5,13 @@
 //   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) says it
 //   version = 0.1.0
 //   eager_bytes = 65536               any knobs
+//   eager_bytes @ same-cache = 8192   for messages with these peers alone
+//   network_eager_bytes @ a,b = 262144
 //
 // Such a value takes the place of a knob's default; the configuration file and the environment go before it. A file of
 // another machine or version is left out: home directories are shared by machines of several kinds.
+// Peers: same-cache (both processes are bound to cores of one last-level cache), same-host (all others of the host),
+// or the names of two hosts, in either order.
 // Owner: plain values. Threads: any.
 #pragma once
 
@@ -17,10 +21,15 @@
 
 namespace hr {
 
+struct TunedForPeers {
+  std::string name, peers, text;
+};
+
 struct TunedKnobs {
   std::string path;                                         // "" where there is to be none
   std::vector<std::pair<std::string, std::string>> values;  // names and texts, not looked at
-  std::string left_out;                                     // why; "" where the file is used, or is not there
+  std::vector<TunedForPeers> of_peers;
+  std::string left_out;  // why; "" where the file is used, or is not there
 };
 
 // `tuning_file`: the value of that knob.

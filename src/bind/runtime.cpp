@@ -85,6 +85,8 @@ void publish_counters() {
   about.protocols = p2p::names_of_protocols();
   const auto algorithms = coll::algorithm_names();
   about.algorithms.assign(algorithms.begin(), algorithms.end());
+  for (int i = 0; i < coll::kOperations; ++i)
+    about.operations.emplace_back(coll::name(static_cast<coll::Operation>(i)));
   int file = -1;
   if (counters::publish(about, &file).ok()) return boot::keep_file(file);
   log::write(log::Level::kDecision, "%s", take_detail().c_str());

@@ -30,6 +30,7 @@ struct Identity {
   // to be several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool declared_hosts = false;  // where the processes are is what the launcher declares (mpiexec --as-hosts)
+  bool one_host = false;        // all that the launcher may start is on this host
   bool keeps_files = false;     // the launcher: keep_file()
   // The job goes on without processes that die: which board tells of them here (loss_board.hpp); -1: it does not.
   int loss_board = -1;

@@ -97,6 +97,7 @@ class Pmi1 final : public Helper {
     // Our own launcher alone says these.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
+    identity->one_host = reply().number("one_host", 0) == 1;
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
     identity->loss_board = reply().number("loss_board", -1);
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
@@ -195,10 +196,14 @@ class Pmi1 final : public Helper {
   }
   Status look_up(std::string_view service, std::string* port) override {
     HR_TRY(send("cmd=lookup_name service=" + escape(service) + "\n"));
-    HR_TRY(named("lookup_result", Errc::kName, service,
-                 "is published by no job of this launcher: names are known to the jobs of one mpiexec"));
+    constexpr const char* kUnknown =
+        "is published by no job of this launcher: names are known to the jobs of one mpiexec";
+    HR_TRY(named("lookup_result", Errc::kName, service, kUnknown));
     *port = reply().field("port");
-    return kOk;
+    if (!port->empty()) return kOk;
+    // Slurm answers so where it does not know the name.
+    return fail(Errc::kName, "the service name \"%.*s\" %s", static_cast<int>(service.size()), service.data(),
+                kUnknown);
   }
 
   Status connect_to_helper() override {

@@ -2,9 +2,9 @@
 //
 // A port is a listening TCP socket, from open() to its end. Its name says where it is, and two secrets: who connects
 // says the first and is answered with the second, so each knows the other for who has the name. It listens on the
-// loopback interface where all processes of the job are on one host, else on an address of this host. Callers that do
-// not say the secret in time are hung up on; a limited number of them is heard at a time.
-// Owner: comm (MPI_Open_port), or the spawn that waits. Threads: library lock.
+// loopback interface where all that the launcher may start is on this host, else on an address of this host. Callers
+// that do not say the secret in time are hung up on; a limited number of them is heard at a time. Owner: comm
+// (MPI_Open_port), or the spawn that waits. Threads: library lock.
 #pragma once
 
 #include <list>

@@ -37,6 +37,7 @@ class Singleton final : public Provider {
                   static_cast<unsigned long>(time.tv_nsec));
     identity->job_id = job;
     identity->universe_size = 1;
+    identity->one_host = true;
     *hosts = {0};
     return kOk;
   }

@@ -17,7 +17,8 @@ namespace hr::coll {
 class AlgorithmPlaces {
  public:
   AlgorithmPlaces();
-  void count(const Algorithm* algorithm, std::size_t bytes) const noexcept {
+  void count(const Algorithm* algorithm, Operation operation, std::size_t bytes) const noexcept {
+    counters::count_operation(static_cast<std::size_t>(operation), bytes);
     std::size_t at = first_of(algorithm);
     while (entries_[at].algorithm != algorithm) at = (at + 1) % kEntries;
     counters::page.algorithms[entries_[at].place].add(bytes);

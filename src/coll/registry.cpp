@@ -14,6 +14,7 @@ constexpr std::array kAlgorithms = {HR_COLL_ALGORITHMS(HR_COLL_ADDRESS)};
 constexpr const char* kNames[] = {HR_COLL_ALGORITHMS(HR_COLL_NAME)};
 #undef HR_COLL_NAME
 static_assert(kAlgorithms.size() <= counters::kAlgorithms);
+static_assert(static_cast<std::size_t>(kOperations) <= counters::kOperations);
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() noexcept { return kAlgorithms; }

@@ -33,7 +33,7 @@ Status connect_over(Communicator& comm, int root, Status at_root, std::unique_pt
 }
 
 // Processes on other hosts may come to this one.
-bool is_on_several_hosts() { return !boot::processes().job_on_one_host(); }
+bool may_come_from_elsewhere() { return !boot::identity().one_host || !boot::processes().job_on_one_host(); }
 
 bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   for (const boot::SpawnedProgram& program : programs) {
@@ -47,7 +47,7 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
 // At the root: starts them, and waits for their first process to come.
 Status start(const std::vector<boot::SpawnedProgram>& programs, std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
-  HR_TRY(port.open(is_on_several_hosts() || names_hosts(programs)));
+  HR_TRY(port.open(may_come_from_elsewhere() || names_hosts(programs)));
   HR_TRY(boot::begin_spawn(programs, port.name()));
   Status status = kOk;
   bool done = false;
@@ -144,7 +144,7 @@ Communicator* parent() noexcept { return state != nullptr ? state->parent : null
 
 Status open_port(std::string* name) {
   auto port = std::make_unique<boot::Port>();
-  HR_TRY(port->open(is_on_several_hosts()));
+  HR_TRY(port->open(may_come_from_elsewhere()));
   *name = port->name();
   state->ports.push_back(std::move(port));
   return kOk;

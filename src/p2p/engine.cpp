@@ -54,8 +54,8 @@ Status connect(int proc, Peer** out) {
   peer.memory = paths.memory;
   peer.caps = paths.caps;
   // A synchronous eager message carries a cookie in front of its data.
-  const std::size_t eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : knobs().eager_bytes;
-  peer.eager_bytes = std::min(eager_bytes, peer.caps.max_payload - sizeof(wire::EagerSyncHead));
+  const std::size_t longest = peer.caps.max_payload - sizeof(wire::EagerSyncHead);
+  peer.eager_bytes = peer.caps.eager_bytes != 0 ? peer.caps.eager_bytes : std::min(knobs().eager_bytes, longest);
   peer.plain_below = peer.eager_bytes + 1;
   peer.connected = true;
   peer.counted = &row_of(peer);

@@ -111,6 +111,19 @@ Status Partitioned::make_part(std::size_t offset, std::size_t bytes, Part* part)
                            &part->view);
 }
 
+Status Partitioned::marks(PartitionMarks** out) {
+  if (marks_ == nullptr) {
+    if (request_->active())
+      return fail(Errc::kRequest, "the partitioned %s is started; prepare it for kernels before MPI_Start",
+                  is_receive_ ? "receive" : "send");
+    auto made = std::make_unique<PartitionMarks>();
+    HR_TRY(made->create(arguments_.partitions, arguments_.data));
+    marks_ = std::move(made);
+  }
+  *out = marks_.get();
+  return kOk;
+}
+
 // --- one start ---
 
 Status Partitioned::start(Request& request) {
@@ -127,6 +140,7 @@ Status Partitioned::start(Request& request) {
   for (Part& each : parts_) each.begun = each.settled = false;
   ready_.assign(is_receive_ ? 0 : static_cast<std::size_t>(arguments_.partitions), false);
   look_for_ready_ = true;
+  if (marks_ != nullptr) marks_->clear();
   if (is_receive_ && met_) begin_ready();
   PartitionedOperations& all = operations();
   all.started.push_back(this);
@@ -191,9 +205,27 @@ bool Partitioned::advance() {
     }
   }
   if (met_ && look_for_ready_) begin_ready();
+  const bool marked = marks_ != nullptr && look_at_marks();
   const std::size_t before = settled_;
   while (settled_ < parts_.size() && settle(parts_[settled_])) ++settled_;
-  return settled_ != before;
+  return marked || settled_ != before;
+}
+
+// What kernels have marked becomes ready; what has come is shown to them.
+bool Partitioned::look_at_marks() {
+  bool moved = false;
+  for (int i = 0; i < arguments_.partitions; ++i) {
+    if (is_receive_) {
+      if (marks_->is_set(i) || given_up_ || !met_ || look_for_ready_ || !has_come(i)) continue;
+      marks_->set(i);
+    } else {
+      if (not_ready_ == 0) break;
+      if (ready_[static_cast<std::size_t>(i)] || !marks_->is_set(i)) continue;
+      make_ready(i);
+    }
+    moved = true;
+  }
+  return moved;
 }
 
 bool Partitioned::is_over() noexcept {
@@ -262,15 +294,18 @@ Status Partitioned::has_arrived(int partition, bool* arrived) {
   *arrived = true;
   if (!request_->active() || request_->complete() || given_up_) return kOk;
   *arrived = false;
-  if (!met_ || look_for_ready_) return kOk;
-  // The parts of the sender that this one overlaps, by their shares of the whole: also where there are no bytes.
+  if (met_ && !look_for_ready_) *arrived = has_come(partition);
+  return kOk;
+}
+
+// The parts of the sender that this one overlaps, by their shares of the whole: also where there are no bytes.
+bool Partitioned::has_come(int partition) {
   const auto own = static_cast<std::size_t>(arguments_.partitions);
   const std::size_t at = static_cast<std::size_t>(partition) * parts_.size();
   for (std::size_t i = at / own; i * own < at + parts_.size(); ++i) {
-    if (!settle(parts_[i])) return kOk;
+    if (!settle(parts_[i])) return false;
   }
-  *arrived = true;
-  return kOk;
+  return true;
 }
 
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request) {
@@ -307,6 +342,16 @@ Status partitions_ready(Request& request, int count, const int* partitions) {
   if (twice != sorted.end()) return fail(Errc::kArg, "partition %d is in the list more than once", *twice);
   for (int i = 0; i < count; ++i) send->make_ready(partitions[i]);
   return kOk;
+}
+
+Status partition_marks(Request& request, PartitionMarks** marks, int* partitions) {
+  auto* const operation = dynamic_cast<Partitioned*>(request.state_.get());
+  if (operation == nullptr)
+    return fail(Errc::kRequest,
+                "the request is not of partitioned communication (MPI_Psend_init, MPI_Precv_init), which alone has "
+                "partitions");
+  *partitions = operation->arguments().partitions;
+  return operation->marks(marks);
 }
 
 Status partition_arrived(Request& request, int partition, bool* arrived) {

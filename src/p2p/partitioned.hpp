@@ -16,6 +16,8 @@
 
 namespace hr::p2p {
 
+class PartitionMarks;
+
 struct PartitionedArguments {
   layout::View data;   // of all partitions
   int partitions = 0;  // of data.count / partitions elements each
@@ -34,6 +36,11 @@ Status partitioned_receive_init(const PartitionedArguments& arguments, Request**
 // send, or not started), MPI_ERR_ARG (no such partition, or ready already).
 Status partitions_ready(Request& request, int low, int high);
 Status partitions_ready(Request& request, int count, const int* partitions);
+
+// Words by which kernels mark partitions of a send, or ask for those of a receive (include/mpix-device.h); they live as
+// long as the request. Looked at in every round of progress while it is started. Errors: MPI_ERR_REQUEST (not
+// partitioned, or started before there were words), MPI_ERR_NO_MEM.
+Status partition_marks(Request& request, PartitionMarks** marks, int* partitions);
 
 // MPI_Parrived; true for a request that is not active. Makes progress. Errors: as above, of a receive.
 Status partition_arrived(Request& request, int partition, bool* arrived);

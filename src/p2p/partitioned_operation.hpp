@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "p2p/engine.hpp"
+#include "p2p/partition_marks.hpp"
 #include "p2p/partitioned.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -47,6 +48,9 @@ class Partitioned final : public RequestState {
   void meet_other_size(std::size_t bytes);
   [[nodiscard]] bool uses_tags(const PartitionedArguments& of, int first, int count) const noexcept;
 
+  // Makes them, once.
+  Status marks(PartitionMarks** out);
+
   // --- one start ---
   Status check_ready(int partition) const;
   void make_ready(int partition);
@@ -63,6 +67,8 @@ class Partitioned final : public RequestState {
   void begin(std::size_t index);
   void begin_ready();
   bool settle(Part& part);
+  bool has_come(int partition);
+  bool look_at_marks();
   void note(Status error);
 
   Request* request_;
@@ -77,12 +83,13 @@ class Partitioned final : public RequestState {
   Status unfit_ = kOk;  // why they never will meet
   std::string why_unfit_;
 
-  std::vector<bool> ready_;      // partitions of a send
-  int not_ready_ = 0;            // how many are not
-  bool look_for_ready_ = false;  // parts may have become ready before the other side was met
-  std::size_t settled_ = 0;      // so many parts from the first on
-  bool given_up_ = false;        // no further part is begun
-  Status error_ = kOk;           // the first
+  std::vector<bool> ready_;                // partitions of a send
+  int not_ready_ = 0;                      // how many are not
+  std::unique_ptr<PartitionMarks> marks_;  // null: no kernel marks or asks
+  bool look_for_ready_ = false;            // parts may have become ready before the other side was met
+  std::size_t settled_ = 0;                // so many parts from the first on
+  bool given_up_ = false;                  // no further part is begun
+  Status error_ = kOk;                     // the first
   std::string why_;
 };
 

@@ -116,12 +116,16 @@ struct Cost {
   }
 };
 
+inline constexpr std::size_t kMostInFront = 64;
+
 // What a protocol needs to know to choose; a pure function of (transport, process).
 struct Caps {
-  std::size_t inline_bytes = 0;     // payloads up to this travel with the header, at the least latency
-  std::size_t max_payload = 0;      // largest payload of one message
-  std::size_t chunk_bytes = 0;      // best size of one piece of a pipelined transfer
-  std::size_t eager_bytes = 0;      // largest message worth sending unasked on this path; 0: no opinion
+  std::size_t inline_bytes = 0;  // payloads up to this travel with the header, at the least latency
+  std::size_t max_payload = 0;   // largest payload of one message
+  std::size_t chunk_bytes = 0;   // best size of one piece of a pipelined transfer
+  // Largest message worth sending unasked on this path, with up to kMostInFront of a protocol's own in front, also
+  // where that is more than max_payload; 0: no opinion.
+  std::size_t eager_bytes = 0;
   bool announces = false;           // announce(), take() and refuse() of host memory
   bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it

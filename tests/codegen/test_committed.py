@@ -37,6 +37,17 @@ class Committed(unittest.TestCase):
         self.assertIn("generate.py build DIR", result.stderr)
 
 
+class FunctionsAndTests(unittest.TestCase):
+    def test_every_function_has_a_test_that_misses_it(self):
+        from gen import model
+        rows = [line.split("\t") for line in (ROOT / "tests/noop/found.tsv").read_text().splitlines()]
+        found = {function: source for function, _, source in rows}
+        missing = [f.name for f in model.read(API).functions if f.name not in found]
+        self.assertEqual(missing, [], "python3 tests/noop/find.py BUILD looks for tests")
+        for source in sorted(set(found.values())):
+            self.assertTrue((ROOT / source).is_file(), f"{source} is gone; run: make noop")
+
+
 class Tables(unittest.TestCase):
     def test_unknown_kind_is_named(self):
         from gen import model

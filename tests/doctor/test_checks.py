@@ -152,6 +152,44 @@ class Cpus(MachineTest):
         self.assert_found("cpus.governor-fast", "ok")
 
 
+
+class Distance(MachineTest):
+    """Two NUMA nodes of two CPUs each, of which this process may use those of the first."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("/sys/devices/system/node/node0/cpulist", "0-1")
+        self.write("/sys/devices/system/node/node1/cpulist", "2-3")
+        self.facts.affinity = frozenset((0, 1))
+        self.device("0000:17:00.0", 0)
+
+    def device(self, address, node, class_="0x030200", vendor="0x10de"):
+        for name, text in (("vendor", vendor), ("class", class_), ("numa_node", str(node))):
+            self.write(f"/sys/bus/pci/devices/{address}/{name}", text)
+
+    def card(self, name, node):
+        self.write(f"/sys/class/infiniband/{name}/device/numa_node", str(node))
+
+    def test_near(self):
+        self.device("0000:99:00.0", 1, vendor="0x8086")  # no GPU of ours
+        self.device("0000:9a:00.0", 1, class_="0x020000")  # a network card
+        self.card("mlx5_0", 0)
+        self.assert_found("distance.near", "ok", "1 GPUs and 1 RDMA devices")
+
+    def test_far(self):
+        self.device("0000:b1:00.0", 1)
+        self.assert_found("distance.gpu-far", "warning", "GPU 0000:b1:00.0 is at NUMA node 1, and this process may use CPUs of node 0 alone")
+        self.card("mlx5_0", 1)
+        self.assert_found("distance.nic-far", "warning", "mlx5_0 is at NUMA node 1")
+        self.assert_found("distance.gpu-without-nic", "note", "0000:17:00.0")
+        self.card("mlx5_1", 0)
+        self.assert_not_found("distance.nic-far")
+
+    def test_unknown(self):
+        self.card("mlx5_0", -1)
+        self.assert_found("distance.unknown", "note", "2 NUMA nodes these are: mlx5_0")
+
+
 class Clock(MachineTest):
     def test_slow_source(self):
         self.write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")

@@ -15,7 +15,7 @@ from pathlib import Path
 from machine import NO_GPU, ROOT, Facts, MachineTest
 
 from headrace.bench import child
-from headrace.doctor import cli, single_copy
+from headrace.doctor import cli, job, run, single_copy
 from headrace.doctor.check import Check, run_all
 from headrace.doctor.checks import CHECKS
 
@@ -87,9 +87,9 @@ class Command(MachineTest):
 
 class Findings(unittest.TestCase):
     def test_each_is_provoked_and_explained(self):
-        source = "".join(file.read_text() for file in (ROOT / "python/headrace/doctor/checks").glob("*.py"))
+        source = "".join(file.read_text() for part in ("checks", "job", "run") for file in (ROOT / "python/headrace/doctor" / part).glob("*.py"))
         tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
-        names = "|".join(re.escape(check.name) for check in CHECKS)
+        names = "|".join(re.escape(check.name) for check in (*CHECKS, *job.CHECKS, *run.CHECKS))
         ids = set(re.findall(rf'"((?:{names})\.[a-z0-9-]+)"', source))
         self.assertGreater(len(ids), 60)
         self.assertEqual(sorted(id_ for id_ in ids if f'"{id_}"' not in tests), [])

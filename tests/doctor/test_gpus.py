@@ -15,7 +15,7 @@ ATTRIBUTES = {"compute_mode": 0, "unified_addressing": 1, "vmm": 1, "chunk_descr
 TWO = {"driver": {"state": "opened", "cuda": "13.0",
                   "devices": [{"name": "NVIDIA H100", "attributes": ATTRIBUTES, "peers": [True, True]} for _ in range(2)]},
        "nvml": {"state": "opened", "devices": [{"name": "NVIDIA H100", "persistence": True, "ecc": True, "mig": False,
-                                                "uncorrected": 0} for _ in range(2)]}}
+                                                "uncorrected": 0, "slowed": 1, "clock": 345, "most": 1980} for _ in range(2)]}}
 
 
 class Gpus(MachineTest):
@@ -102,6 +102,14 @@ class Gpus(MachineTest):
             with self.subTest(name=name):
                 device[name] = value
                 self.assert_found(id_, level, "GPUs 1")
+        for bits, id_, level, evidence in ((0x40, "gpu.slowed", "warning", "GPU 1: too hot (hardware) (345 of 1980 MHz)"),
+                                           (0x88, "gpu.slowed", "warning", "GPU 1: hardware slowdown, power brake"),
+                                           (0x2, "gpu.clocks-set", "note", "GPU 1: set (345 of 1980 MHz)")):
+            with self.subTest(bits=bits):
+                device["slowed"] = bits
+                self.assert_found(id_, level, evidence)
+        device["slowed"] = device["clock"] = None  # a driver that does not say
+        self.assert_not_found("gpu.slowed")
         self.answer["nvml"] = {"state": "failed", "code": 18, "reason": "nvmlInit fails with NVML error 18"}
         self.assert_found("gpu.no-nvml", "error", "18")
 

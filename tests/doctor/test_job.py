@@ -71,6 +71,18 @@ class JobTest(unittest.TestCase):
     def test_nothing_is_wrong(self):
         self.assertEqual(self.doctor(Made()), (0, {}))
 
+    def test_what_is_in_order(self):
+        made = Made(tables={0: {"received.memory_bytes": {"device": 1 << 30}, "received.bytes": {"cuda_ipc": 1 << 30}}})
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            cli.main(["--job", "", "--json"], made.facts())
+        found = {finding["id"] for finding in json.loads(said.getvalue())["findings"] if finding["level"] == "ok"}
+        self.assertLessEqual({"ranks.there", "balance.even", "queues.short", "messages.short", "devices.direct"}, found)
+
+    def test_no_job(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(cli.main(["--job", "", "--json"], JobFacts([])), 0)
+        self.assertIn("ranks.none", {finding["id"] for finding in json.loads(said.getvalue())["findings"]})
+
     def test_ranks(self):
         self.finds(Made(dead=frozenset({2})), 2, "ranks.dead", "rank 2 ended", "102")
         self.finds(Made(), 0, "ranks.unreadable", "of version 7", problems=["/dev/shm/x: a page of version 7"])

@@ -11,7 +11,7 @@ import unittest
 from machine import ROOT
 
 from headrace.doctor import cli
-from headrace.doctor.run.links import Links, RunFacts, read
+from headrace.doctor.run.links import HOST_AND_GPUS, Links, RunFacts, read
 
 PAIRS = [(low, high) for high in range(4) for low in range(high)]
 WAYS = PAIRS + [(high, low) for low, high in PAIRS]
@@ -34,8 +34,14 @@ class Findings(unittest.TestCase):
         self.assertEqual(code, 1 if any(id_.endswith(".odd") for id_ in ids) else 0)
         return findings
 
+    def in_order(self, facts):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            cli.main(["--run", "--json"], facts)
+        return {finding["id"] for finding in json.loads(said.getvalue())["findings"] if finding["level"] == "ok"}
+
     def test_all_alike(self):
         self.finds(made())
+        self.assertEqual(self.in_order(made()), {"latency.even", "bandwidth.even", "together.apart"})
         self.finds(made(ends=2))
 
     def test_latency(self):
@@ -54,6 +60,31 @@ class Findings(unittest.TestCase):
         self.assertIn("40%", self.finds(made(together=2.5), "together.shared")["together.shared"])
         self.finds(made(together=2.5, ends=2))
 
+    def host_and_gpus(self, times, together=1.0, gpus=4):
+        """Links of 16 MiB in 1 ms, but for those given by (from, to); 0 is the host."""
+        ways = {way: 1000.0 for gpu in range(1, gpus + 1) for way in ((0, gpu), (gpu, 0))} | times
+        return RunFacts([Links(HOST_AND_GPUS, ["host", *(f"GPU {i}" for i in range(gpus))], 16 << 20, {}, ways,
+                               {way: time * together for way, time in ways.items()})])
+
+    def test_host_and_gpus(self):
+        self.finds(self.host_and_gpus({}))
+        found = self.finds(self.host_and_gpus({(3, 0): 4000.0}), "bandwidth.odd")
+        self.assertEqual(found["bandwidth.odd"], "16.8 GB/s between host and GPUs, 4.2 GB/s over GPU 2 -> host (4.0 times)")
+        found = self.finds(self.host_and_gpus({}, together=2.0), "together.shared")
+        self.assertEqual(found["together.shared"], "with all GPUs busy each link between host and GPU carries 50% of what it carries alone")
+        self.finds(self.host_and_gpus({}, together=2.0, gpus=1))
+
+    def test_builds(self):
+        def built(**builds):
+            return RunFacts([], builds, "/opt/lib/libmpi_abi.so.1")
+        self.finds(built(a="1f", b="1f"))
+        self.assertEqual(self.in_order(built(a="1f", b="1f")), {"builds.same"})
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            code = cli.main(["--run", "--json"], built(a="1f", b="1f", c="2e", d="none"))
+        (finding,) = json.loads(said.getvalue())["findings"]
+        self.assertEqual((code, finding["id"]), (2, "builds.differ"))
+        self.assertEqual(finding["evidence"], "/opt/lib/libmpi_abi.so.1 is not the same on all hosts: c has another one, d has none")
+
     def test_reading(self):
         rows = [("0-1 alone", 8, 9.0), ("0>1 alone", 4096, 20.0), ("1>0 alone", 4096, 30.0), ("0-1 together", 8, 11.0), ("0>1 together", 4096, 21.0)]
         links = read({"rows": [{"label": label, "bytes": bytes_, "best": best, "median": 2 * best} for label, bytes_, best in rows]}, "cores", ["a", "b"])
@@ -62,10 +93,10 @@ class Findings(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    def run_doctor(self, *words):
+    def run_doctor(self, *words, **variables):
         return subprocess.run([sys.executable, "-B", "-m", "headrace", "doctor", "--build", os.environ["HR_BUILD"], *words],
                               capture_output=True, text=True, check=False, timeout=100,
-                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **variables})
 
     def test_cores_of_this_machine(self):
         if len(os.sched_getaffinity(0)) < 2:
@@ -75,6 +106,18 @@ class Command(unittest.TestCase):
         found = json.loads(result.stdout)["findings"]
         self.assertEqual([finding["check"] for finding in found][:2], ["latency", "bandwidth"])
         self.assertRegex(found[0]["evidence"], "us for 8 bytes between cores")
+
+    def test_host_and_gpus_of_the_fake_driver(self):
+        """The third GPU is slow: it is named, both ways."""
+        fake = os.path.join(os.environ["HR_BUILD"], "fake_cuda")
+        if not os.path.isfile(os.path.join(fake, "libcuda.so.1")):
+            self.skipTest("the fake driver is not built")
+        result = self.run_doctor("--run", "--json", "--only", "bandwidth", LD_LIBRARY_PATH=fake, FAKE_CUDA_DEVICES="3", FAKE_CUDA_SLOW="2")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        found = [finding["evidence"] for finding in json.loads(result.stdout)["findings"] if "host and GPUs" in finding["evidence"]]
+        self.assertEqual(len(found), 1, result.stdout)
+        self.assertRegex(found[0], r"host -> GPU 2 \(\d")
+        self.assertRegex(found[0], r"GPU 2 -> host \(\d")
 
     def test_wrong_words(self):
         for words, says in ((("--hosts", "a,b"), "--run"), (("--run", "--hosts", "a"), "at least two"), (("--run", "--job"), "two things")):

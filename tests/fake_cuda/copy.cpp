@@ -1,5 +1,8 @@
 // Copies and fills of the fake driver.
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "state.hpp"
 #include "stream.hpp"
@@ -27,6 +30,13 @@ Result check(Context* context, Address address, std::size_t bytes) {
   return check_access(context, address, bytes, false);
 }
 
+// FAKE_CUDA_SLOW=device: its copies take a millisecond a MiB longer.
+void be_slow(const Context& context, std::size_t bytes) {
+  static const char* const slow = std::getenv("FAKE_CUDA_SLOW");
+  if (slow != nullptr && std::atoi(slow) == context.device)
+    std::this_thread::sleep_for(std::chrono::microseconds(bytes * 1000 >> 20));
+}
+
 // `call`, here and below: the function of the driver that the program called.
 Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const char* call = __builtin_FUNCTION()) {
   const Begun begun = begin(stream, call);
@@ -35,6 +45,7 @@ Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const 
   if (const Result result = check(begun.context, to, bytes); result != kSuccess) return result;
   if (const Result result = check(begun.context, from, bytes); result != kSuccess) return result;
   enqueue(begun.stream, [=] {
+    be_slow(*begun.context, bytes);
     std::memmove(alias(to), alias(from), bytes);
     pages_go_to_device(from, bytes);
     pages_go_to_device(to, bytes);

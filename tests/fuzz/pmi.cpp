@@ -1,5 +1,6 @@
 // What ranks say to mpiexec (PMI-1): any bytes, cut into lines, from three ranks of which two are of this host.
 #include "driver.hpp"
+#include "frame.hpp"
 #include "pmi_server.hpp"
 
 namespace {
@@ -19,7 +20,9 @@ PmiServer::Callbacks callbacks(PmiServer** server) {
   all.views = [server](std::vector<KeyValue>) { (*server)->tell_hosts("0,0,1"); };
   all.ask = [](const std::string&) {};
   all.spawn = [](int, const SpawnRequest& request) {
-    const auto back = decode_spawn(encode(request));
+    const std::string bytes = encode(request);
+    check(bytes.size() < kLargestFrame / 2, "a request for spawning that fits no message");
+    const auto back = decode_spawn(bytes);
     check(back.has_value() && back->programs.size() == request.programs.size(),
           "a request for spawning changes on its way");
   };
@@ -34,7 +37,7 @@ PmiServer::Callbacks callbacks(PmiServer** server) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const RankMap map({0, 0, 1});
   PmiServer* self = nullptr;
-  PmiServer server("space", {0, 0, 0}, map, map.ranks_of(0), 0, -1, callbacks(&self));
+  PmiServer server("space", {0, 0, 0}, map, map.ranks_of(0), 0, -1, true, callbacks(&self));
   self = &server;
   std::string_view rest = hr::fuzz::text_of(data, size);
   while (!rest.empty()) {

@@ -131,6 +131,9 @@ for kind in device managed pool vmm host-pinned; do
 done
 ranks rma_allocate 3 120 "$build/gpu_tests/mpi_rma_random_mix" allocate --memory device --epochs 40
 ranks partitioned 3 120 "$build/gpu_tests/mpi_partitioned_random" 9 20
+for count in 1 2 4; do
+  ranks "partitioned_kernel_$count" $count 120 "$build/gpu_tests/mpi_partitioned_kernel"
+done
 
 # The main job.
 for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do

@@ -1,4 +1,7 @@
-"""How each launcher is told to start a job over hosts, its ranks in blocks. Nothing is set for Headrace."""
+"""How each launcher is told to start a job over hosts, its ranks in blocks. Nothing is set for Headrace.
+
+Nothing is bound: the hosts have the same cores, so that binding would put ranks of several onto one.
+"""
 
 import os
 import shutil
@@ -26,33 +29,40 @@ def _hydra(names, ranks, _):
 
 
 def _prrte(names, ranks, variables):
-    # The hosts have the same cores, so that binding would put ranks of several onto one.
     places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
     prefix = f"{PEERS}/openmpi"
     words = [f"{prefix}/bin/prterun", "--prefix", prefix, "--host", places, "-n", str(ranks), "--bind-to", "none"]
-    for name in variables:
-        words += ["-x", name]
+    for name, value in variables.items():
+        words += ["-x", f"{name}={value}"]
     return words
 
 
 def _ours(names, ranks, _):
     places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
-    return [os.environ["HR_MPIEXEC"], "--hosts", places, "-n", str(ranks)]
+    return [os.environ["HR_MPIEXEC"], "--hosts", places, "-n", str(ranks), "--bind-to", "none"]
 
 
 LAUNCHERS = {
     "ours": _ours, "pmi2": _slurm("pmi2"), "pmix": _slurm("pmix"), "none": _slurm("none"), "hydra": _hydra, "prrte": _prrte,
 }
+# Those that start what a program spawns, and those that keep names for it (MPI_Publish_name).
+SPAWN = {"ours", "hydra"}
+# Asked to start a program that is not there Hydra and Slurm end the job, or never answer.
+REFUSE = {"ours", "pmix", "prrte"}
+# Slurm says that it has taken back names that nobody has published.
+REFUSE_NAMES = {"ours", "hydra", "pmix", "prrte"}
+KEEP_NAMES = {"ours", "hydra", "pmi2"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 
 
-def command(launcher, names, ranks, variables=()):
-    """The words in front of a program, and what the launcher itself wants in its environment. `variables`: names that
-    are to get to the ranks; all but PRRTE pass on everything."""
-    return LAUNCHERS[launcher](names, ranks, variables), OF_PRRTE if launcher == "prrte" else {}
+def command(launcher, names, ranks, variables=None):
+    """The words in front of a program, and what is to be in the launcher's environment. `variables`: what the ranks are
+    to have in theirs."""
+    variables = variables or {}
+    return LAUNCHERS[launcher](names, ranks, variables), OF_PRRTE if launcher == "prrte" else variables
 
 
 def missing(launcher):
     """What of the launcher is not installed here, as a text; empty when it is all there."""
-    program = LAUNCHERS[launcher](["h1"], 1, ())[0]
+    program = LAUNCHERS[launcher](["h1"], 1, {})[0]
     return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"

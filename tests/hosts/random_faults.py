@@ -1,26 +1,45 @@
-"""Random faults in jobs of our mpiexec: a rank, an agent, mpiexec or a host is killed, a link is cut, or cut and healed.
+"""Random faults in jobs of our mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or
+cut and healed, nobody reads the output, or the network loses 1 % of what is sent and takes 20 ms for the rest.
 
-Each job must end in time, with the exit code that belongs to the fault, and leave nothing on any host. As test_mpiexec.py;
-    random_faults.py [--seed S] [--count N]
+Each job must end in time, with the exit code and the one message that belong to the fault, and leave nothing on any host; with
+--enable-recovery those that are left must go on to a right result. As test_mpiexec.py;
+    random_faults.py [--seed S] [--count N] [--only KIND]
 prints a line for each, and the seed that repeats it.
 """
 
 import argparse
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
-from test_mpiexec import (A, BUILD, END, MPIEXEC, NAMES, SILENCE, HostsTest, agents, all_pids, environment_of, hosts,
-                          inner_agents, wait_for, words_of)
+from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for, words_of
 
+ENDLESS = "1000000000"
 PROGRAMS = {
     "probe": [f"{BUILD}/tests/fault/launch_probe", "init", "shm", "fence", "hang"],
-    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "1000000"],
+    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", ENDLESS],
+    "windows": [f"{BUILD}/gpu_tests/mpi_rma_random_mix", "create", "--epochs", ENDLESS],
+    "halo3d": [f"{BUILD}/bin/halo3d", "--local", "16", "--steps", ENDLESS, "--no-identity-check"],
+    "collective": [f"{BUILD}/bin/collective", "--op", "allreduce", "--reps", ENDLESS, "--seconds", "1000"],
 }
-HEALED = ["sh", "-c", "for n in 1 2 3 4 5 6 7 8; do sleep 0.5; echo $n; done"]
+# What a fault that costs time only must not change: these end well.
+ENDING = {
+    "sh": ["sh", "-c", "for n in 1 2 3 4 5 6 7 8; do sleep 0.5; echo $n; done"],
+    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536"],
+    "collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"],
+}
+RECOVER = f"{BUILD}/tests/fault/recover"
+PRINTING = ["yes", 7 * "0123456789"]
+DEATHS = ["rank", "agent", "agent hangs", "mpiexec", "host", "heard", "cut"]
+KINDS = [*DEATHS, "heal", "lossy", "lossy and", "pipe and", "recover"]
+LOSSY = ("--delay", "20ms", "--loss", "1%")
+HEALED_WITHIN = 16  # seconds; TCP, which asks ever more seldom, may need twice the time of the cut
+LIMIT = 90
 
 
 class Job(HostsTest):
@@ -28,86 +47,151 @@ class Job(HostsTest):
         pass
 
     def ranks(self, program):
-        mark = self.mark.encode()
-        return [pid for pid in all_pids() if words_of(pid)[:1] == program[:1] and mark in environment_of(pid).split(b"\0")
-                and b"PMI_RANK=" in environment_of(pid)]
+        return [pid for pid in self.running(*program) if b"PMI_RANK=" in environment_of(pid)]
+
+    def begin(self, choose, program, *words, each=None, silence=SILENCE, **options):
+        """A job on all hosts, once all of its ranks run."""
+        self.degree = choose.choice(["1", "2", "32"])
+        each = each or choose.choice([1, 2])
+        self.ranks_of = {name: range(each * at, each * (at + 1)) for at, name in enumerate(NAMES)}
+        self.count = each * len(NAMES)
+        child = self.start("-n", str(self.count), "--hosts", ",".join(f"{host}:{each}" for host in NAMES), *words, *program,
+                           limit=LIMIT + 60, environment={"HEADRACE_HOST_TIMEOUT": str(silence),
+                                                          "HEADRACE_LAUNCH_DEGREE": self.degree}, **options)
+        try:
+            wait_for(lambda: child.poll() is not None or len(self.ranks(program)) >= self.count, LIMIT, "all ranks run")
+        except AssertionError as error:
+            seen = [" ".join(words_of(pid)[:4]) for pid in self.marked()]
+            raise AssertionError(f"{error}; {len(self.ranks(program))} of {self.count} do: {seen}") from None
+        return child
 
     def fault(self, kind, choose, program):
+        """Does it, and says which exit code and which words belong to it."""
         victim = choose.choice(NAMES[1:])
+        lost = f"lost host h\\d.* \\(rank .*{self.ranks_of[victim][-1]}"
         if kind == "rank":
-            os.kill(choose.choice(self.ranks(program)), choose.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM]))
-        elif kind == "agent":
-            os.kill(choose.choice(inner_agents(victim)), choose.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP]))
-        elif kind == "mpiexec":
+            number = choose.choice([signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+            os.kill(choose.choice(self.ranks(program)), number)
+            return 128 + number, rf"rank \d+ on host h\d \(pid \d+\) .*signal {int(number)}\b"
+        if kind == "mpiexec":
             os.kill(self.mpiexec_pid(), signal.SIGTERM)
-        elif kind == "host":
-            hosts("kill", victim)
-        elif kind == "heard":
-            hosts("kill", "--heard", victim)
-        elif kind == "cut":
-            hosts("partition", victim)
-        return victim
+            return 143, "interrupted by signal 15"
+        if kind == "agent":
+            agent = choose.choice(wait_for(lambda: inner_agents(victim), 20, "an agent"))
+            os.kill(agent, choose.choice([signal.SIGKILL, signal.SIGTERM]))
+            return 1, f"lost host {victim} .*signal (9|15)"
+        if kind == "agent hangs":
+            os.kill(choose.choice(wait_for(lambda: inner_agents(victim), 20, "an agent")), signal.SIGSTOP)
+            return 1, lost
+        if kind in ("host", "heard"):
+            hosts("kill", *(["--heard"] if kind == "heard" else []), victim)
+            return 1, lost
+        hosts("partition", victim)
+        return 1, lost + f".*no sign of life for {SILENCE} s"
 
-    def one(self, choose):
-        kind = choose.choice(["rank", "agent", "mpiexec", "host", "heard", "cut", "heal"])
+    def dies(self, choose, kind, end=END, program=None, **options):
         name = choose.choice(sorted(PROGRAMS))
-        program = HEALED if kind == "heal" else PROGRAMS[name]
-        degree = choose.choice(["1", "2", "32"])
-        each = choose.choice([1, 2])
-        ranks = each * len(NAMES)
-        environment = {"HEADRACE_HOST_TIMEOUT": "8" if kind == "heal" else str(SILENCE), "HEADRACE_LAUNCH_DEGREE": degree}
-        child = self.start("-n", str(ranks), "--hosts", ",".join(f"{host}:{each}" for host in NAMES), *program,
-                           environment=environment, stdout=subprocess.PIPE)
-        what = f"{kind}, {'sh' if kind == 'heal' else name}, {ranks} ranks, degree {degree}"
-        wait_for(lambda: len(self.ranks(program)) >= ranks, 60, what)
+        program = program or PROGRAMS[name]
+        child = self.begin(choose, program, **options)
         time.sleep(choose.random())
-        if kind == "heal":
-            victim = choose.choice(NAMES[1:])
+        code, words = self.fault(kind, choose, program)
+        begin = time.monotonic()
+        if program is PRINTING:  # nobody reads before the ranks are gone
+            wait_for(lambda: not self.ranks(program), end, "the ranks end")
+        _, errors = child.communicate(timeout=LIMIT)
+        took = time.monotonic() - begin
+        said = [line for line in errors.splitlines() if line.startswith("mpiexec: ")]
+        self.about = f"{'yes' if program is PRINTING else name}, {self.count} ranks, degree {self.degree}: {child.returncode} " \
+                     f"after {took:.1f} s; {' | '.join(said)[:160]}"
+        if child.returncode != code or len(said) != 1 or not re.search(words, said[0]):
+            return f"not {code} with '{words}' alone: {errors[-1500:]}"
+        return "" if took < end else f"it took {took:.1f} s"
+
+    def goes_on(self, choose, kind):
+        """Faults that cost time only."""
+        name = choose.choice(sorted(ENDING))
+        lossy = kind == "lossy"
+        if lossy:
+            hosts("shape", *LOSSY)
+        child = self.begin(choose, ENDING[name], each=1, silence=HEALED_WITHIN)
+        victim = choose.choice(NAMES[1:])
+        if not lossy:
+            time.sleep(choose.random())
             hosts("partition", victim)
             time.sleep(2 * choose.random())
             hosts("heal")
-        else:
-            victim = self.fault(kind, choose, program)
         begin = time.monotonic()
-        try:
-            _, errors = child.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            return f"{what}, {victim}: no end within 60 s"
-        took = time.monotonic() - begin
-        said = [line for line in errors.splitlines() if line.startswith("mpiexec: ")]
-        print(f"{what}, {victim}: {child.returncode} after {took:.1f} s; {' | '.join(said)[:150]}", flush=True)
-        if kind == "heal":
-            return "" if (child.returncode, errors) == (0, "") else f"a link that healed: {child.returncode} {errors}"
-        if child.returncode == 0 or len(said) != 1:
-            return f"{child.returncode} {errors}"
-        return "" if took < END else f"it took {took:.1f} s"
+        out, errors = child.communicate(timeout=LIMIT)
+        self.about = f"{name}, {self.count} ranks, degree {self.degree}: {child.returncode} after {time.monotonic() - begin:.1f} s"
+        return "" if (child.returncode, errors) == (0, "") else f"not 0 and no message: {out[-500:]} {errors[-1500:]}"
+
+    def recovers(self, choose):
+        """Ranks die by themselves, or a host does, and the others go on."""
+        what = choose.choice(["random", "solver", "host"])
+        deaths = 1 if what == "host" else choose.randint(1, 3)
+        words = ["wait"] if what == "host" else [what, str(choose.randrange(1 << 31)), str(deaths)]
+        child = self.begin(choose, [RECOVER, *words], "--enable-recovery", each=1)
+        if what == "host":
+            hosts("kill", *choose.choice([[], ["--heard"]]), NAMES[-1])
+        begin = time.monotonic()
+        out, errors = child.communicate(timeout=LIMIT)
+        self.about = f"{what}, {deaths} of {self.count} die: {child.returncode} after {time.monotonic() - begin:.1f} s"
+        left = self.count - deaths
+        good = out.count(f"recovered, {left} are left\n") == left
+        return "" if good else f"not {left} that recovered: {out[-500:]} {errors[-1500:]}"
+
+    def one(self, choose, kind):
+        if kind in ("heal", "lossy"):
+            return self.goes_on(choose, kind)
+        if kind == "recover":
+            return self.recovers(choose)
+        if kind == "lossy and":
+            hosts("shape", *LOSSY)
+            return self.dies(choose, choose.choice(DEATHS), END + 5)
+        if kind == "pipe and":
+            return self.dies(choose, choose.choice(DEATHS), END, PRINTING)
+        return self.dies(choose, kind)
+
+
+def run(seed, only):
+    """What was wrong, and the kind."""
+    choose = random.Random(seed)
+    kind = only or choose.choice(KINDS)
+    job = Job()
+    job.setUp()
+    job.about = "?"
+    problem = ""
+    try:
+        problem = job.one(choose, kind)
+    except (AssertionError, subprocess.TimeoutExpired, OSError, IndexError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    hosts("shape", check=False)
+    hosts("heal", check=False)
+    try:
+        job.tearDown()
+    except AssertionError as error:
+        problem = f"{problem} {error}".strip()
+    hosts("up", str(len(NAMES)))
+    print(f"seed {seed}: {kind}, {job.about}{f' WRONG: {problem}' if problem else ''}", flush=True)
+    return kind, problem
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--only", choices=KINDS)
     options = parser.parse_args()
-    wrong = 0
+    done, wrong = Counter(), Counter()
+    begin = time.monotonic()
     for seed in range(options.seed, options.seed + options.count):
-        job = Job()
-        job.setUp()
-        print(f"seed {seed}: ", end="", flush=True)
-        try:
-            problem = job.one(random.Random(seed))
-        except AssertionError as error:
-            problem = str(error)
-        hosts("heal")
-        try:
-            job.tearDown()
-        except AssertionError as error:
-            problem = f"{problem} {error}"
-        hosts("up", str(len(NAMES)))
-        if problem:
-            print(f"seed {seed}: WRONG: {problem}", flush=True)
-            wrong += 1
-    print(f"{options.count} faults, {wrong} wrong")
-    return 1 if wrong else 0
+        kind, problem = run(seed, options.only)
+        done[kind] += 1
+        wrong[kind] += bool(problem)
+    for kind in sorted(done):
+        print(f"{kind}: {done[kind]} faults, {wrong[kind]} wrong")
+    print(f"{options.count} faults, {wrong.total()} wrong, {time.monotonic() - begin:.0f} s")
+    return 1 if wrong.total() else 0
 
 
 if __name__ == "__main__":

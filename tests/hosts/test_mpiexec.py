@@ -73,7 +73,7 @@ def host_of(pid, inits) -> str:
 
 def agents(host=None) -> list[int]:
     inits = init_processes()
-    found = [pid for pid in all_pids() if words_of(pid)[1:] == ["--agent"] and "mpiexec" in words_of(pid)[0]]
+    found = [pid for pid in all_pids() if (words := words_of(pid))[1:] == ["--agent"] and "mpiexec" in words[0]]
     return [pid for pid in found if host_of(pid, inits) in ([host] if host else inits)]
 
 
@@ -116,6 +116,10 @@ class HostsTest(unittest.TestCase):
 
     def marked(self):
         return [pid for pid in all_pids() if self.mark.encode() in environment_of(pid).split(b"\0")]
+
+    def running(self, *words):
+        """Processes of this test's jobs whose command line begins so: other clusters may run the same."""
+        return [pid for pid in self.marked() if words_of(pid)[:len(words)] == list(words)]
 
     def left(self):
         marked = [f"{pid} {words_of(pid)}" for pid in self.marked()]
@@ -323,6 +327,20 @@ class Output(HostsTest):
                 self.assertEqual(Path(f"{folder}/1/rank.{rank}/stderr").read_text(), "e\n")
 
 
+    def test_a_reader_that_comes_after_the_end(self):
+        for places in (A, B, f"{A},{B}"):
+            with self.subTest(places):
+                child = self.start("-n", "2", "--hosts", places, "yes", 70 * "x")
+                ranks = wait_for(lambda: (found := self.running("yes"))[1:] and found, 20, "both ranks run")
+                time.sleep(0.5)  # until all pipes are full
+                os.kill(ranks[1], signal.SIGKILL)
+                wait_for(lambda: not self.running("yes"), 10, "the ranks end")
+                out, errors = child.communicate(timeout=20)
+                self.assertEqual(child.returncode, 137, errors)
+                self.assertEqual(errors.count("was killed by signal 9"), 1, errors)
+                self.assertEqual(set(out), {"x", "\n"})
+
+
 class Input(HostsTest):
     TEXT = "".join(f"line {number}\n" for number in range(200000))
 
@@ -360,18 +378,34 @@ class Words(HostsTest):
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", "-wdir", "tests", "pwd", cwd=BUILD)
         self.assertEqual(done.stdout, f"{os.path.realpath(BUILD)}/tests\n" * 2, done.stderr)
 
+    @staticmethod
+    def listening() -> list[str]:
+        said = hosts("exec", A, "ss", "-ltn") + hosts("exec", B, "ss", "-ltn")
+        return sorted(set(re.findall(r"LISTEN\s+\d+\s+\d+\s+(\S+)", said)))
+
+    def test_ranks_listen_on_addresses_of_their_hosts_while_they_run(self):
+        before = self.listening()
+        program = [f"{BUILD}/gpu_tests/mpi_random_exchange", "--exchanges", "1000000000"]
+        child = self.start("-n", "2", "--hosts", f"{A},{B}", *program)
+        own = [f"10.77.0.{NAMES.index(host) + 1}:" for host in (A, B)]
+        def ports():
+            return set(self.listening()) - set(before)
+        wait_for(lambda: all(any(port.startswith(address) for port in ports()) for address in own), 20, "ranks listen")
+        self.assertEqual([port for port in ports() if not port.startswith((*own, "127.0.0.1:"))], [])
+        os.kill(self.mpiexec_pid(), signal.SIGTERM)
+        child.communicate(timeout=30)
+        self.assertEqual(self.listening(), before)
+
     def test_nothing_of_the_job_is_on_a_command_line_and_nothing_listens(self):
-        def listening():
-            return sorted(set(re.findall(r"LISTEN\s+\d+\s+\d+\s+(\S+)", hosts("exec", A, "ss", "-ltn") + hosts("exec", B, "ss", "-ltn"))))
-        before = listening()
+        before = self.listening()
         child = self.start("-n", "2", "--hosts", f"{A},{B}", PROBE, "init", "hang", "secret-word")
         wait_for(lambda: agents(B), 20, "an agent")
-        wait_for(lambda: len([pid for pid in all_pids() if words_of(pid)[:1] == [PROBE]]) == 2, 20, "two ranks")
+        wait_for(lambda: len(self.running(PROBE)) == 2, 20, "two ranks")
         shells = [words for pid in all_pids() if (words := words_of(pid)) and "--agent" in " ".join(words)]
         self.assertTrue(shells)
         for words in shells:
             self.assertNotIn("secret-word", " ".join(words))
-        self.assertEqual(listening(), before)
+        self.assertEqual(self.listening(), before)
         os.kill(self.mpiexec_pid(), signal.SIGTERM)
         child.communicate(timeout=30)
 
@@ -413,7 +447,7 @@ class Ends(HostsTest):
     def test_signals(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             child = self.start(*self.BOTH, "sleep", "77")
-            wait_for(lambda: len([pid for pid in all_pids() if words_of(pid) == ["sleep", "77"]]) == 4, 20, "ranks run")
+            wait_for(lambda: len(self.running("sleep", "77")) == 4, 20, "ranks run")
             os.kill(self.mpiexec_pid(), number)
             out, errors = child.communicate(timeout=20)
             self.assertEqual(child.returncode, 128 + number)
@@ -432,7 +466,7 @@ class Ends(HostsTest):
         child = self.start("-n", "2", "--hosts", f"{B},{C}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "1"})
         child.stdout.readline()
         def shells():
-            return [pid for pid in all_pids() if words_of(pid)[:3] == ["sh", "-c", program]]
+            return self.running("sh", "-c", program)
         def state(pid):
             return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
         wait_for(lambda: len(shells()) == 2, 10, "both ranks run")
@@ -531,9 +565,9 @@ class Slurm(HostsTest):
     def test_a_job_that_is_cancelled(self):
         job = self.slurm("sbatch", "--parsable", "-N", "3", "-o", "/dev/null", "--wrap",
                          f"exec {MPIEXEC} --bind-to none {PROBE} init shm fence hang").stdout.strip()
-        wait_for(lambda: len(agents()) >= 4 and len([pid for pid in all_pids() if words_of(pid)[:1] == [PROBE]]) == 3, 30, "ranks run")
+        wait_for(lambda: len(agents()) >= 4 and len(self.running(PROBE)) == 3, 30, "ranks run")
         self.slurm("scancel", job)
-        wait_for(lambda: not [pid for pid in all_pids() if words_of(pid)[:1] == [PROBE]] and not agents(), 20, "all end")
+        wait_for(lambda: not self.running(PROBE) and not agents(), 20, "all end")
 
 
 class Faults(HostsTest):
@@ -548,7 +582,7 @@ class Faults(HostsTest):
         """The job, and how long it took to end after `act`, which happens when all ranks run."""
         child = self.start(*words, *program, environment={"HEADRACE_HOST_TIMEOUT": str(SILENCE), "HEADRACE_LAUNCH_DEGREE": degree})
         count = int(words[words.index("-n") + 1])
-        wait_for(lambda: len([pid for pid in all_pids() if words_of(pid) == list(program)]) == count, 30, "ranks run")
+        wait_for(lambda: len(self.running(*program)) == count, 30, "ranks run")
         files = lambda: [1 for init in init_processes().values() for _ in Path(f"/proc/{init}/root/dev/shm").glob("headrace*")]
         wait_for(lambda: len(files()) == 4, 20, "files are there")
         act()

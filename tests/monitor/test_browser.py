@@ -10,7 +10,7 @@ from headrace.monitor import query
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
-from headrace.monitor.model import clean
+from headrace.monitor.model import Reporter, clean
 from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job, Synthetic
@@ -135,6 +135,17 @@ class Views(unittest.TestCase):
         self.assertIn("from=", self.page.url)
         self.assertLess(self.at.sum("points"), len(line["time"]))
 
+    def test_phases_between_marks(self):
+        self.at.view("timeline")
+        marks = query.marks(self.db, Range(self.job))
+        self.assertEqual(self.at.sum("marks"), len(marks))
+        self.assertEqual(sorted(self.at.column("phases", "level")), ["2", "3"])
+        self.assertEqual(sum(map(int, self.at.column("phases", "marks"))), len(marks))
+        end = query.timeline(self.db, Range(self.job))["time"][-1]
+        self.assertAlmostEqual(sum(map(float, self.at.column("phases", "time"))), end - marks[0]["first"], 3)
+        self.page.eval_on_selector("[data-table=phases]", "table => table.scrollIntoView()")
+        self.at.screenshot("phases")
+
     def test_two_runs_side_by_side(self):
         self.at.view("compare")
         other = query.job_id(self.db, "synthetic-2")
@@ -198,6 +209,41 @@ class Views(unittest.TestCase):
 @support.BROWSER
 @support.SERVER
 class Live(support.Scratch):
+    def test_no_job(self):
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        with support.serving(Place(history.path, Collector(Synthetic(Job(ranks=1)), None))) as address, chromium() as context:
+            at = Page(context, address)
+            at.open()
+            for name in VIEWS:
+                at.view(name)
+                self.assertTrue(at.page.inner_text("#view").strip(), name)
+            self.assertIn("No job yet", at.page.inner_text("#view"))
+            self.assertEqual(at.complaints, [])
+
+    def test_collectors_of_other_hosts(self):
+        class Two(Synthetic):
+            def sweep(self, details):
+                found = super().sweep(details)
+                found.reporters = [Reporter("node1", "10.0.0.1", True, 1.0, 4), Reporter("node2", "10.0.0.2", False, 2.0, 8, "nothing was heard for 10 s")]
+                found.machine = {"node1": {"cpu.busy": 0.5}}
+                return found
+
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        source = Two(Job(ranks=2))
+        source.time += 10
+        collector = Collector(source, history, period=0.2)
+        collector.start()
+        self.addCleanup(collector.stop)
+        with support.serving(Place(history.path, collector)) as address, chromium() as context:
+            at = Page(context, address)
+            at.open(view="hosts")
+            at.page.wait_for_selector("[data-table=reporters]")
+            self.assertEqual((at.column("reporters", "host"), at.column("reporters", "state")), (["node1", "node2"], ["reports", "lost"]))
+            self.assertIn("nothing was heard for 10 s", at.page.inner_text("[data-table=reporters] tr.marked"))
+            self.assertEqual(at.complaints, [])
+
     def test_new_figures_come_by_themselves(self):
         class Clocked(Synthetic):
             def sweep(self, details):

@@ -1,13 +1,19 @@
 """The collector's thread, the machine's figures, and a management library of GPUs that is missing."""
 
+import shutil
+import subprocess
 import threading
 import unittest
+import unittest.mock
+from pathlib import Path
 
 import support
+from headrace.monitor import clock
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
 from headrace.monitor.host import Host
 from headrace.monitor.nvml import Nvml
+from headrace.monitor.pages import Pages
 from headrace.monitor.query import Range, counters
 from headrace.monitor.synthetic import Job, Synthetic
 
@@ -49,6 +55,15 @@ class Collecting(support.Scratch):
         self.assertEqual(sum(row[1] for row in counters(db, Range(1), "sent_to")), sum(reading.brief.sent for reading in truth))
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
 
+    def test_a_wall_clock_that_jumps(self):
+        """Spans go on as they were, and marks of ranks stand where they belong."""
+        before = clock.now()
+        for jump in (-86400, 86400):
+            with unittest.mock.patch("time.time", return_value=support.time.time() + jump):
+                self.assertLess(abs(clock.now() - before), 10)
+                self.assertLess(abs(Pages([]).sweep(False).time - before), 10)
+                self.assertLess(abs(clock.from_wall(support.time.time()) - before), 10)
+
     def test_readers_are_told(self):
         collector = Collector(Synthetic(Job(ranks=2)), None, period=0.02)
         collector.start()
@@ -74,6 +89,17 @@ class Machine(support.Scratch):
         self.assertEqual(figures["cpu.busy"], 0.75)
         self.assertGreater(figures["net.eth0.rx"], 0)
         self.assertEqual(figures["net.eth0.tx"], 0)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_gpus(self):
+        library = self.folder / "libfake.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, Path(__file__).parent / "fake_nvml.c"], check=True)
+        nvml = Nvml(str(library))
+        self.addCleanup(nvml._end)
+        nvml.look()
+        figures = support.wait_for(lambda: said if len(said := nvml.look()) == 10 else None, text="all figures")
+        self.assertEqual(figures, {"gpu.0.busy": 0.1, "gpu.1.busy": 0.2, "gpu.0.memory": 0.25, "gpu.1.memory": 0.25, "gpu.0.nvlink_tx": 8192, "gpu.0.nvlink_rx": 0,
+                                   "gpu.0.pcie_tx": 100e3, "gpu.0.pcie_rx": 101e3, "gpu.1.pcie_tx": 200e3, "gpu.1.pcie_rx": 201e3})
 
     def test_nothing_to_read(self):
         host = Host(self.folder / "missing", Nvml("no-such-library.so"))

@@ -1,8 +1,11 @@
 """The history: sums that stay exact, thinning, bounds, and what a damaged file, a full disk and a second writer get."""
 
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import support
@@ -80,12 +83,22 @@ class Sums(support.Scratch):
         self.assertTrue(all(least <= mean <= most for least, mean, most in zip(line["least"], line["mean"], line["most"])))
         self.assertNotIn(5, query.timeline(self.db, Range(1, ranks=query.ranks_of("0-4,6-11")))["slowest"])
 
+    def test_marks_of_all_ranks_are_put_together(self):
+        marks = query.marks(self.db, Range(1))
+        self.assertEqual([(mark["number"], mark["level"], mark["ranks"]) for mark in marks], [(number, 2 + number % 2, 12) for number in range(20)])
+        truth = self.truth[0].marks
+        self.assertEqual([mark["first"] for mark in marks], [mark.time for mark in truth])
+        self.assertTrue(all(0 < mark["last"] - mark["first"] < 0.01 for mark in marks))
+        part = query.marks(self.db, Range(1, self.job.began + 100, self.job.began + 200, frozenset({1, 2})))
+        self.assertEqual({mark["ranks"] for mark in part}, {2})
+        self.assertTrue(0 < len(part) < 10)
+
     def test_a_saved_run_says_the_same(self):
         file = self.folder / "saved.hrrun"
         self.assertIn("halo3d on 12 ranks", save(self.path, file))
         saved = connect(file)
         self.addCleanup(saved.close)
-        for ask in (lambda db: query.ranks(db, Range(1)), lambda db: query.timeline(db, Range(1)), query.jobs,
+        for ask in (lambda db: query.ranks(db, Range(1)), lambda db: query.timeline(db, Range(1)), lambda db: query.marks(db, Range(1)), query.jobs,
                     lambda db: sorted(query.counters(db, Range(1), "call")), lambda db: query.machine(db, None, None)):
             self.assertEqual(ask(saved), ask(self.db))
         self.assertEqual(len(saved.execute("SELECT * FROM named_totals").fetchall()), len(self.db.execute("SELECT * FROM totals").fetchall()))
@@ -142,6 +155,16 @@ class Life(support.Scratch):
             self.assertEqual(db.execute(f"SELECT sum(sent_bytes), sum(wait_ns) FROM {table}").fetchone(),
                              (sum(each.brief.sent_bytes for each in truth), sum(each.brief.wait_ns for each in truth)))
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
+
+    def test_marks_are_bounded(self):
+        source = Synthetic(Job(ranks=4))
+        with unittest.mock.patch("headrace.monitor.write._MARKS_MOST", 40):
+            history = History(self.path)
+            self.addCleanup(history.close)
+            for second in range(20, 1000, 20):
+                self.fill(history, source, second, second + 1)
+                self.assertLessEqual(history.db.execute("SELECT count(*) FROM marks").fetchone()[0], 40)
+        self.assertEqual(history.db.execute("SELECT max(number) FROM marks").fetchone()[0], source.sweep(True).readings[0].marks[-1].number)
 
     def test_a_job_that_ended_while_nobody_looked(self):
         history = History(self.path)
@@ -201,6 +224,42 @@ class Life(support.Scratch):
         self.fill(history, source, 70, 90)
         self.assertEqual(history.trouble, "")
         self.assertEqual(history.db.execute("SELECT sum(sent) FROM samples").fetchone(), history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
+
+    def test_a_disk_that_is_full_indeed(self):
+        """The system refuses to let files grow; in a process of its own, as that is a limit of a process."""
+        done = subprocess.run([sys.executable, "-c", f"""
+import resource, signal, sys
+sys.path[:0] = {[str(support.ROOT / "python")]!r}
+from pathlib import Path
+from headrace.monitor.history import History
+from headrace.monitor.save import save
+from headrace.monitor.synthetic import Job, Synthetic
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path, source = Path({str(self.path)!r}), Synthetic(Job(ranks=64))
+history = History(path)
+history.write(source.sweep(True), {{}})
+resource.setrlimit(resource.RLIMIT_FSIZE, (200000, resource.RLIM_INFINITY))
+for second in range(1, 100):
+    source.time += 1
+    history.write(source.sweep(True), {{}})
+print(history.trouble)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
+try:
+    save(path, path.with_name("saved"))
+except OSError as error:
+    print(error)
+print(path.with_name("saved").exists())
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+source.time += 20
+history.write(source.sweep(True), {{}})
+print([history.trouble], history.db.execute("SELECT sum(sent) FROM samples").fetchone() == history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
+history.close()
+"""], capture_output=True, text=True, timeout=60)
+        said = done.stdout.splitlines()
+        self.assertEqual(len(said), 4, done.stderr + done.stdout)
+        self.assertIn("live figures go on", said[0])
+        self.assertIn("cannot be written", said[1])
+        self.assertEqual(said[2:], ["False", "[''] True"])
 
     def test_two_writers(self):
         first = History(self.path)

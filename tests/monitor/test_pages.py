@@ -3,8 +3,10 @@
 import json
 import os
 import struct
+import subprocess
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import support
@@ -12,7 +14,7 @@ from headrace import counters
 from headrace.monitor import cli, query
 from headrace.monitor import pages as subject
 from headrace.monitor.history import connect
-from headrace.monitor.model import Count
+from headrace.monitor.model import Count, Mark
 
 HEAD = counters.page.HEAD
 
@@ -87,6 +89,13 @@ class Readings(unittest.TestCase):
         self.assertTrue(said.ended)
         self.assertEqual((said.brief.wait_ns, said.brief.posted, said.function, said.waits_for), (60, 0, "", None))
 
+    def test_marks_are_the_last_ones_of_a_ring(self):
+        found = counters.Page(self.maker.bytes(), "page")
+        found._counters = {**found._counters, **{name: {} for name in ("phase.marks", "phase.time", "phase.level")}}
+        words = {"phase.marks": [6], "phase.time": [40 * 10**9, 50 * 10**9, 20 * 10**9, 30 * 10**9], "phase.level": [5, (1 << 64) - 1, 3, 4]}
+        now = unittest.mock.Mock(page=found, values=words.get, value=lambda name: words[name][0])
+        self.assertEqual(subject._marks(now), (Mark(2, 20.0, 3), Mark(3, 30.0, 4), Mark(4, 40.0, 5), Mark(5, 50.0, -1)))
+
     def test_a_page_that_lies_costs_one_remark(self):
         liar = Maker(pid="many", rank=1)
         sweep = subject.Pages([self.maker.page(), liar.page()]).sweep(True)
@@ -105,9 +114,11 @@ class Files(support.Scratch):
         super().setUp()
         self.addCleanup(os.environ.pop, "HEADRACE_SHM_DIR", None)
         os.environ["HEADRACE_SHM_DIR"] = str(self.folder)
-        started = int(Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19])
-        self.maker = Maker(pid_started=started)
+        self.maker = Maker(pid_started=self.started(os.getpid()))
         self.file = self.folder / "headrace.headrace_1_1.counters.0"
+
+    def started(self, pid):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
     def source(self):
         source = subject.Pages()
@@ -130,6 +141,45 @@ class Files(support.Scratch):
         self.assertTrue(self.mine(source.sweep(False))[0].ended)  # its last figures, once more with details
         self.assertEqual(self.mine(source.sweep(True))[0].details["sent_to"], {"1": Count(3)})
         self.assertEqual(self.mine(source.sweep(True)), [])
+
+    def test_a_process_that_was_killed_leaves_its_last_figures(self):
+        """A real one, whose page goes with it; the reader's mapping of it stays."""
+        child = subprocess.Popen([support.sys.executable, "-c", "import os, sys, time\nfile = os.memfd_create('headrace.headrace_9_9.counters.0')\n"
+                                  "sys.stdin.readline()\nos.write(file, open(sys.argv[1], 'rb').read())\nprint('there', flush=True)\ntime.sleep(100)",
+                                  str(self.folder / "page")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdout.close)
+        self.maker = Maker(job="headrace_9_9", pid=child.pid, pid_started=self.started(child.pid))
+        self.maker.values = {"peer.messages": [7, 0, 0], "peer.process": [2, 0, 0]}
+        (self.folder / "page").write_bytes(self.maker.bytes())
+        child.stdin.write("go\n")
+        child.stdin.close()
+        self.assertEqual(child.stdout.readline(), "there\n")
+        source = self.source()
+        mine = lambda details: [one for one in source.sweep(details).readings if one.rank.job == "headrace_9_9"]  # noqa: E731
+        self.assertEqual([one.brief.sent for one in mine(True)], [7])
+        child.kill()
+        child.wait(20)
+        source._look_at = 0
+        (last,) = mine(True)
+        self.assertEqual((last.ended, last.brief.sent, last.details["sent_to"]), (True, 7, {"1": Count(7)}))
+        self.assertEqual(mine(True), [])
+
+    def test_a_page_of_a_process_that_is_no_more(self):
+        """Its number may be another process's by now: the start tells."""
+        self.maker = Maker(pid_started=1)
+        self.file.write_bytes(self.maker.bytes())
+        self.assertEqual([one.ended for one in self.mine(self.source().sweep(True))], [True])
+
+    def test_processes_without_a_page_are_asked_seldom(self):
+        idle = counters.Idle(age=10, again=30)
+        clock = unittest.mock.patch("headrace.counters.files.time.monotonic")
+        now = clock.start()
+        self.addCleanup(clock.stop)
+        for when, there, skipped, owners in ((100, "ab", set(), {"a"}), (105, "ab", set(), {"a"}), (111, "abc", {"b"}, {"a"}), (122, "abc", {"b", "c"}, {"a"}),
+                                             (131, "abc", set(), {"a", "b"}), (141, "abc", {"c"}, {"b"}), (142, "abd", set(), {"b"}), (152, "abd", {"a"}, {"b"})):
+            now.return_value = when
+            self.assertEqual(idle.skipped(there), skipped, when)
+            idle.looked(there, owners)
 
     def test_pages_of_others_get_a_sentence(self):
         self.file.write_bytes(self.maker.bytes(version=99))

@@ -1,5 +1,6 @@
 """The server: token and names, answers against the database, metrics, and that nothing else is to be had."""
 
+import hmac
 import http.client
 import json
 import socket
@@ -56,9 +57,15 @@ class Serving(support.Scratch):
 
     def test_the_delay_is_bounded(self):
         gate = Gate(TOKEN, 1)
-        gate._wrong = 1000
-        self.assertEqual(gate.delay(), 5.0)
+        gate.slower.count = 1000
+        self.assertEqual(gate.slower.delay(), 5.0)
         self.assertFalse(gate.right(None) or gate.right("") or gate.right(TOKEN + "x") or gate.right("ä\udc80"))
+
+    def test_tokens_are_compared_in_constant_time(self):
+        with unittest.mock.patch("headrace.monitor.auth.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
+            for wrong in ("x", TOKEN[:-1] + "x"):
+                self.assertFalse(Gate(TOKEN, 1).right(wrong))
+                self.assertEqual(compared.call_args.args, (wrong.encode(), TOKEN.encode()))
 
     def test_the_token_of_the_address_becomes_a_cookie(self):
         host = urllib.parse.urlsplit(self.address).netloc
@@ -95,7 +102,7 @@ class Serving(support.Scratch):
             self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
             self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
         self.assertEqual(self.get("/api/nothing")[0], 404)
-        self.assertEqual(set(ANSWERS), {"jobs", "ranks", "matrix", "counters", "timeline", "machine"})
+        self.assertEqual(set(ANSWERS), {"jobs", "ranks", "matrix", "counters", "timeline", "marks", "machine"})
 
     def test_no_other_file_is_served(self):
         for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):
@@ -111,6 +118,13 @@ class Serving(support.Scratch):
         self.addCleanup(connection.close)
         connection.request("POST", "/api/jobs", headers={"Authorization": f"Bearer {TOKEN}"})
         self.assertEqual(connection.getresponse().status, 405)
+
+    def test_no_job(self):
+        History(self.folder / "empty.sqlite").close()
+        with serving(Place(self.folder / "empty.sqlite")) as address:
+            self.assertEqual(json.loads(fetch(address + "/api/jobs")[1]), [])
+            status, said = fetch(address + "/api/ranks")
+        self.assertEqual((status, json.loads(said)), (400, {"problem": "there is no job in this history"}))
 
     def test_a_history_that_vanishes_is_said(self):
         self.path.unlink()

@@ -2,7 +2,8 @@
 
 import unittest
 
-from headrace.tune.choose import Choice, Group, choose, rows, winners
+from headrace.tune.choose import Choice, Group, choose, merged, rows, winners
+from headrace.tune.collectives import candidates
 
 
 def group(ranks, oversubscribed=False, operation="bcast"):
@@ -45,6 +46,16 @@ class ChooseTest(unittest.TestCase):
                          {group(2): ["default", "ring"]})
 
 
+class CandidatesTest(unittest.TestCase):
+    def test_those_that_can_serve(self):
+        def algorithm(name, **more):
+            return {"name": name, "devices": False, "shared": False, "composes": False, **more}
+        known = [algorithm("hosts", composes=True), algorithm("device", devices=True), algorithm("cells", shared=True), algorithm("ring")]
+        for group_, wanted in ((group(2), ["cells", "ring"]), (Group("bcast", 2, False, "device"), ["device", "ring"]),
+                               (over_hosts(2, 1), ["ring"]), (over_hosts(2, 4), ["hosts", "ring"])):
+            self.assertEqual(candidates(known, group_), wanted)
+
+
 class RowsTest(unittest.TestCase):
     def test_they_hold_for_the_host_that_was_measured(self):
         table = rows({group(2): [Choice(8, "a", 1)], group(16): [Choice(8, "b", 1)]})
@@ -68,6 +79,45 @@ class RowsTest(unittest.TestCase):
         table = rows({group(2): [Choice(8, "a", 1)], group(8, oversubscribed=True): [Choice(8, "b", 1)]})
         self.assertEqual([(row["oversubscribed"], row["max_ranks"], row["algorithm"]) for row in table],
                          [(False, 2, "a"), (True, 4, "default"), (True, 8, "b")])
+
+
+    def test_each_row_says_why(self):
+        table = rows({group(2): [Choice(8, "a", 0.8, 10, 8, 10), Choice(64, "a", 0.6, 20, 12, 10), Choice(512, "default", 1)],
+                      group(16): [Choice(8, "b", 0.5, 4, 2, 6)]})
+        self.assertEqual([row["why"] for row in table],
+                         ["0.70 of the built-in choice's time; at 64 B 12 us instead of 20, 10 rounds", "nothing faster was found for longer ones",
+                          "nothing was measured for so few", "0.50 of the built-in choice's time; at 8 B 2 us instead of 4, 6 rounds"])
+
+
+def over_hosts(hosts, each, operation="bcast"):
+    return Group(operation, hosts * each, False, "host", hosts, each)
+
+
+class HostsTest(unittest.TestCase):
+    def table(self, chosen, before=()):
+        return [(row.get("max_bytes"), row.get("max_hosts"), row.get("max_ranks_per_host"), row.get("max_ranks"), row["algorithm"])
+                for row in merged(list(before), chosen)]
+
+    def test_rows_of_hosts_and_ranks_on_each(self):
+        chosen = {over_hosts(4, 1): [Choice(8, "a", 0.5)], over_hosts(4, 8): [Choice(8, "default", 1), Choice(64, "b", 0.5)]}
+        self.assertEqual(self.table(chosen), [
+            (None, 1, None, None, "default"), (None, 2, None, None, "default"),  # fewer hosts than half
+            (8, 4, 1, None, "a"), (None, 4, 1, None, "default"),
+            (None, 4, 4, None, "default"),  # fewer ranks on each than half
+            (8, 4, 8, None, "default"), (64, 4, 8, None, "b")])
+
+    def test_rows_of_one_host_stand_first_and_end_before_those_of_hosts(self):
+        chosen = {over_hosts(2, 1): [Choice(8, "a", 0.5)], group(2): [Choice(8, "c", 0.5)]}
+        self.assertEqual(self.table(chosen), [(8, 1, None, 2, "c"), (None, 1, None, None, "default"), (8, 2, 1, None, "a")])
+
+    def test_what_was_not_measured_is_kept(self):
+        here = {group(2): [Choice(8, "c", 0.5)], group(2, operation="barrier"): [Choice(0, "d", 0.5)]}
+        hosts = {over_hosts(2, 1): [Choice(8, "a", 0.5)]}
+        before = merged([], {**here, **hosts})
+        self.assertEqual(merged(before, here), before)
+        self.assertEqual(merged(before, hosts), before)
+        again = merged(before, {over_hosts(2, 1): [Choice(8, "default", 1)], group(2): [Choice(8, "e", 0.5)]})
+        self.assertEqual([(row["operation"], row["algorithm"]) for row in again], [("barrier", "d"), ("bcast", "e")])
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class Tune(TuningTest):
         result = self.run_tune(*QUICK)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f"written to {self.default}", result.stdout)
-        self.assertEqual(self.files(), ["tuning.json"])
+        self.assertEqual([name for name in self.files() if name != "tuning.svg"], ["tuning.json"])
         content = json.loads(self.default.read_text())
         self.assertIn("--quick", content["command"])
         self.assertTrue({row["operation"] for row in content["rows"]} <= {"barrier", "allgather"})
@@ -39,7 +39,7 @@ class Tune(TuningTest):
 
     def test_writes_where_asked(self):
         path = self.folder / "a/b/mine.json"
-        result = self.run_tune(*QUICK[:-2], "--operations", "barrier", "--output", path, HEADRACE_TUNING_FILE="off")
+        result = self.run_tune(*QUICK[:-2], "--operations", "barrier", "--output", path, "--no-plot", HEADRACE_TUNING_FILE="off")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.files(), ["mine.json"])
 
@@ -48,6 +48,23 @@ class Tune(TuningTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("built-in", result.stdout)
         self.assertEqual(self.files(), [])
+
+    def test_messages_and_collectives_in_one_run(self):
+        path = self.folder / "both.json"
+        result = self.run_tune(*QUICK[:-1], "barrier", "--messages", "--output", path, "--no-plot")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.files(), ["both.json", "both.messages"])
+        for word in ("eager_bytes", "single_copy_bytes", "built-in"):
+            self.assertIn(word, result.stdout)
+
+    def test_an_earlier_file_of_another_machine_is_no_help(self):
+        path = self.folder / "old.json"
+        row = {"operation": "bcast", "max_hosts": 1, "algorithm": "linear"}
+        for machine, kept in ((None, True), ({"cpu": "Z80", "cpus": 1, "gpus": []}, False)):
+            self.put(self.content([row], **({"machine": machine} if machine else {})), path)
+            result = self.run_tune(*QUICK[:-1], "barrier", "--output", path, "--no-plot")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(row in json.loads(path.read_text())["rows"], kept)
 
     def test_devices(self):
         """On the fake driver: only algorithms that run there, and rows for there."""
@@ -76,19 +93,52 @@ class Tune(TuningTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(str(blocked), result.stderr)
 
+    def started(self, *words):
+        """A run that is at its work, with a mark by which its processes are found."""
+        mark = f"{self.id()}-{time.monotonic_ns()}"
+        child = subprocess.Popen(tune(*words), env={**os.environ, "HR_TEST_MARK": mark}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        while child.poll() is None and not self.measuring(mark):
+            time.sleep(0.01)
+        return child, mark
+
+    def part(self):
+        """Measurements of a run that has not ended."""
+        file = self.default.with_suffix(".part")
+        return file.read_text().count('"key"') if file.is_file() else 0
+
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            mark = f"{self.id()}-{time.monotonic_ns()}"
-            child = subprocess.Popen(tune("--rounds", "50"), env={**os.environ, "HR_TEST_MARK": mark}, text=True,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            while child.poll() is None and not self.measuring(mark):
-                time.sleep(0.01)
+            child, mark = self.started("--rounds", "50", "--operations", "barrier")
             child.send_signal(number)
             _, said = child.communicate(timeout=60)
             self.assertEqual(child.returncode, 130, said)
             self.assertIn("nothing was written", said)
-            self.assertEqual(self.files(), [])
+            self.assertIn(self.files(), ([], ["tuning.part"]))
             self.assertEqual(self.marked(mark), [], "processes are left over")
+
+    def test_a_killed_run_goes_on_where_it_was(self):
+        words = ("--quick", "--rounds", "8", "--operations", "barrier", "--no-plot")
+        child, mark = self.started(*words)
+        while child.poll() is None and self.part() < 3:
+            time.sleep(0.01)
+        self.assertIsNone(child.poll(), "it has ended")
+        again = self.run_tune(*words)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("another headrace tune is at work", again.stderr)
+        child.kill()
+        child.communicate(timeout=60)
+        for _ in range(1000):
+            if not self.marked(mark):
+                break
+            time.sleep(0.01)
+        kept = self.part()
+        with self.default.with_suffix(".part").open("a") as file:
+            file.write('{"key": "half a li')
+        result = self.run_tune(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"goes on with {kept} measurements", result.stderr)
+        self.assertEqual(self.files(), ["tuning.json"])
 
     def marked(self, mark):
         found = []

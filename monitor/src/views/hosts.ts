@@ -1,14 +1,16 @@
 import { ask } from "../ask";
 import { el, sum } from "../dom";
-import { bytes, share } from "../format";
+import { bytes, clock, share } from "../format";
 import { colour, plot, type Line } from "../plot";
-import type { Machine } from "../types";
+import { table } from "../table";
+import type { Machine, Reporter } from "../types";
 import { passes, type Scene, type View } from "../view";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
   ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
   ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
+  ["pcie", "PCIe, bytes a second, as of 20 ms in each", /^gpu\.\d+\.pcie/, bytes],
   ["network", "Network, bytes a second", /^net\./, bytes],
 ];
 const palette = ["accent", "mark", "good", "bad", "faint"];
@@ -17,6 +19,14 @@ const LINES_MOST = 16;
 function draw(scene: Scene, said: Machine): void {
   const hosts = Object.keys(said).sort();
   scene.place.append(el("p", { class: "sums" }, sum("hosts", hosts.length, String(hosts.length))));
+  const reporters = scene.news.reporters ?? [];
+  if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), table<Reporter>("reporters", [
+    { title: "host", value: (each) => each.host },
+    { title: "address", value: (each) => each.address },
+    { title: "state", value: (each) => each.live ? "reports" : "lost", text: (each) => each.live ? "reports" : `lost: ${each.why}` },
+    { title: "since", value: (each) => each.since, text: (each) => clock(each.since) },
+    { title: "ranks", value: (each) => each.ranks },
+  ], reporters, scene.again, (each) => !each.live));
   for (const host of hosts) {
     scene.place.append(el("h3", {}, host));
     for (const [name, title, pattern, unit] of groups) {

@@ -38,8 +38,10 @@ def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -
     return text
 
 
-def run_json(command: list[str], timeout: float, env: dict[str, str] | None = None) -> dict:
-    """What a benchmark writes with --json."""
+def run_json(command: list[str], timeout: float, env: dict[str, str] | None = None, elsewhere: bool = False) -> dict:
+    """What a benchmark writes with --json. `elsewhere`: rank 0 may be on another host, where the files of this one are not."""
+    if elsewhere:
+        return _json_in(run([*command, "--json", "-"], timeout, env), Path(command[0]).name)
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as work:
         file = Path(work) / "result.json"
         run([*command, "--json", file], timeout, env)
@@ -47,6 +49,15 @@ def run_json(command: list[str], timeout: float, env: dict[str, str] | None = No
             return json.loads(file.read_text())
         except (OSError, ValueError) as error:
             raise Failed(f"{Path(command[0]).name} left no result: {error}") from error
+
+
+def _json_in(text: str, name: str) -> dict:
+    """The object in what was printed, with lines of others around it."""
+    start = 0 if text.startswith("{") else text.find("\n{") + 1
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except ValueError as error:
+        raise Failed(f"{name} left no result: {error}") from error
 
 
 def _end(child: subprocess.Popen) -> None:

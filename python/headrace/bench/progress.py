@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 
 class Progress:
     """`steps`: all that is to come, by name; steps of one name take about as long as each other. `limit`: seconds after
-    which no further ones begin."""
+    which no further ones begin. `later`: steps that will probably come, for whoever knows to keep up to date."""
 
     def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):
         self.left = Counter(steps)  # not begun
-        self.total, self.done = max(self.left.total(), 1), 0
+        self.later: Counter[str] = Counter()
+        self.done = 0
         self.took: dict[str, float] = {}  # seconds, the last time: what else runs on the machine may have changed
         self.current: str | None = None
         self.clock, self.limit = clock, limit
@@ -34,6 +35,20 @@ class Progress:
             print(f"\r[{'#' * filled}{'.' * (width - filled)}] {self.done}/{self.total}{left} {what:<40.40}", end="",
                   file=sys.stderr, flush=True)
 
+    def skip(self, what: str) -> None:
+        """A step that need not be done."""
+        self._end()
+        self.left[what] -= 1
+        self.done += 1
+
+    def add(self, steps: Iterable[str]) -> None:
+        self.left.update(steps)
+
+    @property
+    def total(self) -> int:
+        ahead = sum(count for each in (self.left, self.later) for count in each.values() if count > 0)
+        return max(self.done + ahead + (self.current is not None), 1)
+
     def finish(self) -> None:
         self._end()
         if self.shown:
@@ -44,7 +59,8 @@ class Progress:
         if not self.took:
             return None
         mean = sum(self.took.values()) / len(self.took)
-        left = sum(count * self.took.get(what, mean) for what, count in self.left.items() if count > 0)
+        left = sum(count * self.took.get(what, mean) for each in (self.left, self.later)
+                   for what, count in each.items() if count > 0)
         if self.current is not None:
             left += max(0.0, self.took.get(self.current, mean) - (self.clock() - self.begun))
         return left if self.limit is None else max(0.0, min(left, self.start + self.limit - self.clock()))

@@ -11,8 +11,8 @@ A page describes itself: what is read stands in no table here. No dependencies.
 
 from __future__ import annotations
 
-from .files import directories, look, Found
+from .files import Found, Idle, directories, look
 from .page import Page, Problem, Snapshot
 from .saved import load, save
 
-__all__ = ["Found", "Page", "Problem", "Snapshot", "directories", "load", "look", "save"]
+__all__ = ["Found", "Idle", "Page", "Problem", "Snapshot", "directories", "load", "look", "save"]

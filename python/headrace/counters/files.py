@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -32,13 +34,36 @@ def directories() -> list[str]:
     return [os.environ.get("HEADRACE_SHM_DIR") or "/dev/shm"]
 
 
-def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = ()) -> Found:
+class Idle:
+    """Processes that have kept no page for a while: who looks again and again asks them seldom. A page that one of them makes
+    after all is found `again` seconds later at most."""
+
+    def __init__(self, age: float = 20.0, again: float = 15.0):
+        self.age, self.again = age, again
+        self._since: dict[str, float] = {}
+        self._all_at = 0.0
+
+    def skipped(self, processes: Iterable[str]) -> set[str]:
+        now = time.monotonic()
+        if now >= self._all_at:
+            self._all_at = now + self.again
+            return set()
+        return {each for each in processes if now - self._since.get(each, now) > self.age}
+
+    def looked(self, processes: Iterable[str], owners: set[str]) -> None:
+        """`processes`: all that there are; `owners`: of those that were looked at, who have pages."""
+        now = time.monotonic()
+        before = {each: since for each, since in self._since.items() if since != math.inf}
+        self._since = {each: math.inf if each in owners else before.get(each, now) for each in processes}
+
+
+def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None) -> Found:
     """All pages that this user may read. `job`: that one's alone. `known`: pages of an earlier look, which are taken
-    over instead of being opened again."""
+    over instead of being opened again. `idle`: the same at each look, for those who look often."""
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
-    for path in sorted({*files(directories() if where is None else where), *memory_files()}):
+    for path in sorted({*files(directories() if where is None else where), *memory_files(idle)}):
         match = NAME.search(path if "/fd/" not in path else link(path))
         if match is None or job is not None and match["job"] != job:
             continue
@@ -92,11 +117,13 @@ def link(path: str) -> str:
         return ""
 
 
-def memory_files() -> list[str]:
+def memory_files(idle: Idle | None = None) -> list[str]:
     """Descriptors of processes; none is left when all that have it open have ended."""
     paths, user = [], os.getuid()
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    skipped = idle.skipped(processes) if idle else set()
+    for name in processes:
+        if name in skipped:
             continue
         directory = f"/proc/{name}/fd"
         try:
@@ -107,6 +134,8 @@ def memory_files() -> list[str]:
             continue
         paths += [path for number in numbers
                   if MEMORY_FILE.fullmatch(link(path := f"{directory}/{number}")) and is_makers(path)]
+    if idle:
+        idle.looked(processes, {path.split("/")[2] for path in paths})
     return paths
 
 

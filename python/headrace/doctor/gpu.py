@@ -3,7 +3,8 @@
 `python -m headrace.doctor.gpu` writes a JSON object. No context is made and no memory is taken.
   driver   "missing", "failed" (code, reason) or "opened"; then cuda (version) and devices: name, attributes (None: the
            driver does not know it), peers (whether it can reach each of the devices)
-  nvml     the same three words; then devices: name, persistence, ecc, mig (booleans or None), uncorrected (errors or None)
+  nvml     the same three words; then devices: name, persistence, ecc, mig (booleans or None), uncorrected (errors or None),
+           slowed (NVML's bits of what holds the clocks down, or None), clock and most (MHz of the multiprocessors, or None)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from headrace.bench import child
 
 SECONDS = 7
+_SM_CLOCK = 1
 ATTRIBUTES = {"compute_mode": 20, "unified_addressing": 41, "vmm": 102, "chunk_descriptors": 103, "pools": 115,
               "gpudirect_rdma": 116, "ipc_events": 125}
 
@@ -71,6 +73,13 @@ def _mode(function, device: ctypes.c_void_p, values: int) -> bool | None:
     return bool(current[0].value) if function(device, *map(ctypes.byref, current)) == 0 else None
 
 
+def _number(library: ctypes.CDLL, name: str, kind, *arguments) -> int | None:
+    """What a function stores in its last argument; None where it fails, or the library has none of that name."""
+    value = kind()
+    function = getattr(library, name, None)
+    return value.value if function is not None and function(*arguments, ctypes.byref(value)) == 0 else None
+
+
 def nvml() -> dict:
     library = _open("libnvidia-ml.so.1")
     if isinstance(library, dict):
@@ -91,6 +100,9 @@ def nvml() -> dict:
             "ecc": _mode(library.nvmlDeviceGetEccMode, device, 2),
             "mig": _mode(library.nvmlDeviceGetMigMode, device, 2),
             "uncorrected": errors.value if counted else None,
+            "slowed": _number(library, "nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong, device),
+            "clock": _number(library, "nvmlDeviceGetClockInfo", ctypes.c_uint, device, _SM_CLOCK),
+            "most": _number(library, "nvmlDeviceGetMaxClockInfo", ctypes.c_uint, device, _SM_CLOCK),
         })
     library.nvmlShutdown()
     return {"state": "opened", "devices": devices}

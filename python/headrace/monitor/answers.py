@@ -77,12 +77,16 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.timeline(db, _range(db, asked))
 
 
+def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.marks(db, _range(db, asked))
+
+
 def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.machine(db, _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"))
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "machine": _machine}
+    "jobs": _jobs, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
@@ -110,4 +114,5 @@ def news(place: Place) -> dict:
         for name in ("functions", "waits_for"):
             job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
     return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,
+            "reporters": [reporter._asdict() for reporter in state.sweep.reporters],
             "remarks": state.remarks[:8], "collector_seconds": round(state.cpu_seconds, 3)}

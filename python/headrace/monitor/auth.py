@@ -9,10 +9,31 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import threading
 import time
 
 _SLOWEST = 5.0  # seconds
 _FORGET = 300.0  # seconds without a wrong token
+
+
+class Slower:
+    """How long to wait before a wrong secret is answered. For several threads."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._last = 0.0
+        self._lock = threading.Lock()
+
+    def wrong(self) -> float:
+        """One more. Seconds."""
+        with self._lock:
+            now = time.monotonic()
+            self.count = 1 if now - self._last > _FORGET else self.count + 1
+            self._last = now
+            return self.delay()
+
+    def delay(self) -> float:
+        return min(_SLOWEST, 0.1 * 2 ** min(10, self.count - 1)) if self.count else 0.0
 
 
 class Gate:
@@ -21,21 +42,14 @@ class Gate:
         self._token = token.encode()
         self.cookie = f"headrace_{port}"
         self._names = names | {"localhost"}
-        self._wrong = 0
-        self._last = 0.0
+        self.slower = Slower()
 
     def right(self, said: str | None) -> bool:
         return said is not None and hmac.compare_digest(said.encode(errors="replace"), self._token)
 
     async def slow_down(self) -> None:
         """To be awaited before a wrong token is answered."""
-        now = time.monotonic()
-        self._wrong = 1 if now - self._last > _FORGET else self._wrong + 1
-        self._last = now
-        await asyncio.sleep(self.delay())
-
-    def delay(self) -> float:
-        return min(_SLOWEST, 0.1 * 2 ** min(10, self._wrong - 1)) if self._wrong else 0.0
+        await asyncio.sleep(self.slower.wrong())
 
     def known_name(self, host: str) -> bool:
         """Of a Host header."""

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from headrace import counters
 from headrace.counters.saved import MAGIC
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
+from headrace.monitor.export import main as export
 from headrace.monitor.history import Busy, History, Unreadable, connect, default_path
 from headrace.monitor.host import Host
+from headrace.monitor.hosts import secret
+from headrace.monitor.hosts.channel import Refused
+from headrace.monitor.hosts.gather import Gather
+from headrace.monitor.hosts.report import Reporter, parts_of
+from headrace.monitor.listen import Refused as CannotListen
+from headrace.monitor.listen import listen
 from headrace.monitor.pages import Pages
+from headrace.monitor.pmpi import main as pmpi
 from headrace.monitor.query import Wrong
 from headrace.monitor.save import save
 
-_EPILOG = "Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays."
+_EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
+           "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
 _EXTRA = "headrace monitor needs Starlette and uvicorn for its page: pip install 'headrace[monitor]'. headrace top needs neither."
 
 
@@ -32,14 +43,33 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="holds the token of the page (a new one at each start)")
     parser.add_argument("--history", type=Path, metavar="FILE", help=f"the history ({default_path()})")
     parser.add_argument("--history-size", type=int, default=256, metavar="MB", help="what the history may take (%(default)s)")
+    parser.add_argument("--reports", metavar="[ADDRESS:]PORT", help="take reports of other hosts' collectors there (address: 127.0.0.1)")
+    parser.add_argument("--secret-file", type=Path, metavar="FILE", default=secret.default_path(),
+                        help="holds what collectors and monitor prove to each other; -: the first line of standard input (%(default)s)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run as one file, and end")
     only.add_argument("--open", type=Path, metavar="FILE", help="show a saved run, or the counters that mpiexec --save-counters wrote")
+    only.add_argument("--report-to", metavar="HOST:PORT", help="report what this host's jobs do to a monitor there, and serve nothing")
     parser.add_argument("--job", default="", help="which run --save saves (the newest)")
     args = parser.parse_args(argv)
     if args.history_size < 1 or not 0 <= args.port <= 65535:
         parser.error("--history-size is at least 1, and --port from 0 to 65535")
+    try:
+        args.report_to = args.report_to and parts_of(args.report_to)
+        args.reports = args.reports and _reports(args.reports)
+    except ValueError as error:
+        parser.error(str(error))
+    if args.reports and (args.save or args.open or args.report_to):
+        parser.error("--reports is for a monitor that shows what runs now")
     return args
+
+
+def _reports(text: str) -> tuple[str, int]:
+    """[ADDRESS:]PORT; port 0: any free one."""
+    address, colon, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535 or colon and not address:
+        raise ValueError(f"--reports {text}: not [ADDRESS:]PORT")
+    return address.strip("[]") or "127.0.0.1", int(port)
 
 
 def _say(text: str) -> None:
@@ -81,6 +111,27 @@ def _counters_as_history(file: Path, folder: str) -> Path:
     return path
 
 
+def _gather(args: argparse.Namespace) -> Gather:
+    """Raises Unusable, Refused."""
+    key = secret.read_or_make(args.secret_file)
+    listener = listen(*args.reports)
+    host, port = listener.getsockname()[:2]
+    _say(f"takes reports on {host}, port {port}; on each host: headrace monitor --report-to HOST:{port} (secret: {args.secret_file})")
+    return Gather(Pages(), listener, key, _say)
+
+
+def _report(args: argparse.Namespace) -> int:
+    reporter = Reporter(Collector(Pages(), None, Host()), args.report_to, secret.read(args.secret_file), _say)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # By a thread: the main one may hold the event's lock just now.
+        signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())
+    try:
+        reporter.run()
+    except Refused as refused:
+        raise Refused(f"the monitor at {args.report_to[0]}, port {args.report_to[1]}: {refused}") from None
+    return 0
+
+
 def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) -> int:
     try:
         from headrace.monitor import serve
@@ -88,8 +139,8 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
         _say(_EXTRA)
         return 2
     try:
-        listener = serve.listen(args.listen, args.port)
-    except serve.Refused as refused:
+        listener = listen(args.listen, args.port)
+    except CannotListen as refused:
         _say(str(refused))
         return 2
     if collector:
@@ -122,18 +173,30 @@ def _live(args: argparse.Namespace) -> int:
             history = History(Path(folder) / "history.sqlite", args.history_size << 20)
         for remark in history.remarks:
             _say(remark)
+        gather = None
         try:
-            return _serve(args, history.path, Collector(Pages(), history, Host()))
+            gather = _gather(args) if args.reports else None
+            collector = Collector(gather or Pages(), history, Host())
+            if gather:
+                gather.collector = collector
+                gather.start()
+            return _serve(args, history.path, collector)
         finally:
+            if gather:
+                gather.close()
             history.close()
 
 
 def main(argv: list[str]) -> int:
+    if argv[:1] == ["export"]:
+        return export(argv[1:])
+    if argv[:1] == ["pmpi"]:
+        return pmpi(argv[1:])
     args = _arguments(argv)
     os.umask(0o077)
     try:
-        return _save(args) if args.save else _open(args) if args.open else _live(args)
-    except (Unreadable, Wrong, counters.Problem, OSError, sqlite3.Error) as problem:
+        return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
+    except (Unreadable, Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
         _say(str(problem))
         return 2
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """The thread that reads all pages of this host once a second and keeps them.
 
 Reading every counter takes longer than reading the sums, so that is done as often as a share of one core allows, at most every
-second and at least every half a minute. Times are those of a clock that does not jump, from the wall clock at the start.
+second and at least every half a minute. Times are those of a clock that does not jump (clock.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 import traceback
 from dataclasses import dataclass, field
 
+from headrace.monitor import clock
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.model import Sweep
@@ -39,8 +40,10 @@ class Collector:
         self.source, self.history, self.host, self.period = source, history, host, period
         self.state = State()
         self.changed = threading.Condition()
-        self._wall = time.time() - time.monotonic()
         self._stop = threading.Event()
+        self.due = 0.0  # when the next round begins, by time.monotonic()
+        self.details_least = 0.0  # what another asks for, who has to keep them
+        self.details_seconds = _DETAILS_SECONDS[0]  # between two looks at all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
         self._ended: set[tuple[str, int]] = set()
@@ -67,7 +70,7 @@ class Collector:
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
                                     [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))
             now = time.monotonic()
-            begin = max(begin + self.period, now - self.period)
+            begin = self.due = max(begin + self.period, now - self.period)
             self._stop.wait(max(0.0, begin - now))
 
     def round(self) -> None:
@@ -79,8 +82,8 @@ class Collector:
         if not details and ended - self._ended:  # the last figures of these ranks
             details, sweep = True, self.source.sweep(True)
         self._ended = ended
-        sweep.time = sweep.time or self._wall + now
-        machine = self.host.look() if self.host else {}
+        sweep.time = sweep.time or clock.now()
+        machine = {**sweep.machine, **(self.host.look() if self.host else {})}
         if self.history:
             self.history.write(sweep, machine)
             if now >= self._tidy_due:
@@ -88,7 +91,8 @@ class Collector:
                 self._tidy_due = now + _TIDY_SECONDS
         if details:
             least, most = _DETAILS_SECONDS
-            self._details_due = now + min(most, max(least, (time.thread_time() - used) / _DETAILS_SHARE))
+            self.details_seconds = min(most, max(least, self.details_least, (time.thread_time() - used) / _DETAILS_SHARE))
+            self._details_due = now + self.details_seconds
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
                             time.thread_time()))
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from headrace.monitor.model import KINDS, PEERS, Sweep
-from headrace.monitor.schema import OF_A_SPAN, TABLES, VERSION
+from headrace.monitor.schema import ADDED, OF_A_SPAN, TABLES, VERSION
 from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
 
@@ -91,6 +91,7 @@ class History:
             self._check()
         finally:
             os.umask(old_mask)
+        self.db.executescript(ADDED)
         self.db.execute("PRAGMA synchronous = OFF")  # a crash of the machine may cost the file, which is then set aside
         self.db.execute("PRAGMA journal_size_limit = 4194304")
         self.writer = Writer(self.db)
@@ -133,8 +134,10 @@ class History:
         except sqlite3.DatabaseError as error:
             self._set_aside(str(error))
             self._connect()
+        except OverflowError as error:  # figures that no process can have counted
+            self._give_up(error, sweep.time)
 
-    def _give_up(self, error: sqlite3.Error, now: float) -> None:
+    def _give_up(self, error: Exception, now: float) -> None:
         if self.db.in_transaction:
             self.db.execute("ROLLBACK")
         self.writer.forget()
@@ -169,7 +172,7 @@ class History:
             for table, column in (*((table, "span") for table in OF_A_SPAN), ("spans", "id")):
                 self.db.executemany(f"DELETE FROM {table} WHERE {column} = ?", spans)
             self.db.execute("DELETE FROM jobs WHERE ended AND id NOT IN (SELECT job FROM spans)")
-            for table in ("ranks", "totals"):
+            for table in ("ranks", "totals", "marks"):
                 self.db.execute(f"DELETE FROM {table} WHERE job NOT IN (SELECT id FROM jobs)")
             self.db.execute("COMMIT")
         self.db.execute("PRAGMA incremental_vacuum(2000)").fetchall()

@@ -58,6 +58,10 @@ def _lines(state: State) -> Iterable[str]:
                 device, _, figure = rest.rpartition(".")
                 if first == word:
                     yield f"{name}{_labels(host=host, device=device, figure=figure)} {value}"
+    if state.sweep.reporters:
+        yield from _head("headrace_reporter_up", "gauge", "Whether the collector of another host reports")
+        for reporter in state.sweep.reporters:
+            yield f"headrace_reporter_up{_labels(host=reporter.host, address=reporter.address)} {int(reporter.live)}"
     yield from _head("headrace_collector_cpu_seconds_total", "counter", "Time of a core that collecting took")
     yield f"headrace_collector_cpu_seconds_total {state.cpu_seconds}"
 

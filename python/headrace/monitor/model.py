@@ -58,6 +58,14 @@ GAUGES = frozenset({"queue"})
 Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a peer is its rank in decimal
 
 
+class Mark(NamedTuple):
+    """A call of MPI_Pcontrol."""
+
+    number: int  # of the rank, from 0 on
+    time: float  # seconds since the epoch
+    level: int
+
+
 @dataclass(frozen=True)
 class Rank:
     """One process of a job. `job` is unique on all hosts and at all times. A source has cleaned all texts."""
@@ -83,6 +91,18 @@ class Reading:
     details: Details | None = None  # None: not asked for
     function: str = ""  # the MPI function it is in now; "": the program computes
     waits_for: int | None = None  # the rank, where it has waited for one longer than a moment
+    marks: tuple[Mark, ...] = ()  # the last ones, with details
+
+
+class Reporter(NamedTuple):
+    """A collector on another host that reports, or has reported."""
+
+    host: str
+    address: str
+    live: bool
+    since: float  # seconds since the epoch: connected, or lost
+    ranks: int  # that ran when it said something last
+    why: str = ""  # it is lost: a sentence
 
 
 @dataclass
@@ -92,6 +112,9 @@ class Sweep:
     time: float
     readings: list[Reading] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # sentences: pages of another version, unreadable ones
+    machine: dict[str, dict[str, float]] = field(default_factory=dict)  # figures of other hosts
+    unseen: frozenset[str] = frozenset()  # jobs that may go on where nothing can be read now
+    reporters: list[Reporter] = field(default_factory=list)
 
 
 def clean(text: str, most: int = TEXT_MOST) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import threading
 
 _GPUS_MOST = 64
-_NVLINK_SENT, _NVLINK_RECEIVED = 138, 139  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
+_NVLINK = (("nvlink_tx", 138), ("nvlink_rx", 139))  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
 _ALL_LINKS = 0xFFFFFFFF
+_PCIE = (("pcie_tx", 0), ("pcie_rx", 1))  # NVML_PCIE_UTIL_TX_BYTES and _RX_BYTES
+_PCIE_SECONDS = 1.0  # between two looks at a GPU's
 
 
 class _Utilisation(ctypes.Structure):
@@ -27,17 +30,52 @@ class _Field(ctypes.Structure):
                 ("type", ctypes.c_int), ("status", ctypes.c_int), ("value", _Value)]
 
 
+class _Pcie(threading.Thread):
+    """Bytes a second over PCIe. The library watches for 20 ms, and whoever asks sleeps meanwhile, hence a thread. (It also counts
+    bytes, in 32 bits, which last for less than a tenth of a second.)"""
+
+    def __init__(self, library: ctypes.CDLL, devices: list[ctypes.c_void_p]):
+        super().__init__(name="headrace-pcie", daemon=True)
+        self.figures: dict[str, float] = {}
+        self._library, self._devices, self._ended = library, devices, threading.Event()
+
+    def run(self) -> None:
+        while not self._ended.is_set():
+            for index, device in enumerate(self._devices):
+                for word, number in _PCIE:
+                    value = ctypes.c_uint()
+                    if self._library.nvmlDeviceGetPcieThroughput(device, number, ctypes.byref(value)) == 0:
+                        self.figures[f"gpu.{index}.{word}"] = value.value * 1000
+                if self._ended.wait(_PCIE_SECONDS / len(self._devices)):
+                    return
+
+    def end(self) -> None:
+        self._ended.set()
+        if self.is_alive():
+            self.join(5)
+
+
 class Nvml:
     def __init__(self, name: str = "libnvidia-ml.so.1"):
         self._devices: list[ctypes.c_void_p] = []
-        self._links: dict[tuple[int, int], int] = {}
+        self._pcie: _Pcie | None = None
+        self._links: dict[tuple[int, str], int] = {}
         try:
             self._library = ctypes.CDLL(name)
             if self._library.nvmlInit_v2() == 0:
-                atexit.register(self._library.nvmlShutdown)  # it has threads, which must not outlive the interpreter
+                atexit.register(self._end)
                 self._devices = self._open()
+            if self._devices and hasattr(self._library, "nvmlDeviceGetPcieThroughput"):
+                self._pcie = _Pcie(self._library, self._devices)
+                self._pcie.start()
         except (OSError, AttributeError):  # not there, or too old to have these functions
             self._devices = []
+
+    def _end(self) -> None:
+        """The library has threads, which must not outlive the interpreter."""
+        if self._pcie:
+            self._pcie.end()
+        self._library.nvmlShutdown()
 
     def _open(self) -> list[ctypes.c_void_p]:
         count = ctypes.c_uint()
@@ -59,22 +97,23 @@ class Nvml:
             if self._library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == 0 and memory.total:
                 figures[f"gpu.{index}.memory"] = round(memory.used / memory.total, 4)
             figures.update(self._nvlink(index, device))
-        return figures
+        return {**figures, **(self._pcie.figures.copy() if self._pcie else {})}
 
     def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
         """Bytes since the last look; nothing where the driver does not count them."""
+        # Driver 580 also writes to the element behind the last one, where that looks like a field of NVLink: it is ours, and none.
+        fields = (_Field * (len(_NVLINK) + 1))()
+        for field, (_, number) in zip(fields, _NVLINK):
+            field.field, field.scope = number, _ALL_LINKS
+        if not hasattr(self._library, "nvmlDeviceGetFieldValues") or self._library.nvmlDeviceGetFieldValues(device, len(_NVLINK), fields) != 0:
+            return {}
         figures = {}
-        for word, number in (("tx", _NVLINK_SENT), ("rx", _NVLINK_RECEIVED)):
-            field = _Field(field=number, scope=_ALL_LINKS)
-            try:
-                failed = self._library.nvmlDeviceGetFieldValues(device, 1, ctypes.byref(field)) or field.status
-            except AttributeError:
-                return {}
-            if failed:
+        for field, (word, _) in zip(fields, _NVLINK):
+            if field.status != 0:
                 continue
             now = field.value.unsigned_long_long * 1024
-            before = self._links.get((index, number))
-            self._links[index, number] = now
+            before = self._links.get((index, word))
+            self._links[index, word] = now
             if before is not None:
-                figures[f"gpu.{index}.nvlink_{word}"] = max(0, now - before)
+                figures[f"gpu.{index}.{word}"] = max(0, now - before)
         return figures

@@ -10,7 +10,8 @@ from itertools import repeat
 
 from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
-from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, clean
+from headrace.monitor import clock
+from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
 
 _LOOK_SECONDS = 1.8  # between two searches for new pages
 _PAGES_MOST = 4096
@@ -25,6 +26,7 @@ class Pages:
         self._gone: set[str] = set()
         self._problems: list[str] = []
         self._look_at = 0.0
+        self._idle = counters.Idle()
 
     def close(self) -> None:
         self._pages.clear()
@@ -32,7 +34,7 @@ class Pages:
     def sweep(self, details: bool) -> Sweep:
         if not self._saved and time.monotonic() >= self._look_at:
             self._look()
-        found = Sweep(time.time(), remarks=[clean(problem, 300) for problem in self._problems[:8]])
+        found = Sweep(clock.now(), remarks=[clean(problem, 300) for problem in self._problems[:8]])
         for place, page in list(self._pages.items()):
             try:
                 found.readings.append(reading(page, details, self._saved or place in self._gone, self._who))
@@ -47,7 +49,7 @@ class Pages:
         return found
 
     def _look(self) -> None:
-        found = counters.look(known=self._pages.values())
+        found = counters.look(known=self._pages.values(), idle=self._idle)
         self._problems = found.problems
         seen = {page.place: page for page in found.pages[:_PAGES_MOST]}
         self._gone = set()
@@ -93,7 +95,7 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
     brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time"), wait), wait, _value(now, "peer.messages"),
                   _value(now, "peer.bytes"), _value(now, "received.messages"), _value(now, "received.bytes"),
                   *((0, 0, 0) if ended else (_value(now, "posted.now"), _value(now, "unexpected.now"), _value(now, "unexpected.bytes"))))
-    said = Reading(rank, brief, ended, _details(now) if details else None)
+    said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else ())
     if not ended:
         said.function, said.waits_for = _now(now)
     return said
@@ -105,6 +107,20 @@ def _now(now: Snapshot) -> tuple[str, int | None]:
     function = clean(str(labels[number])) if 0 < number < len(labels) else ""
     waits = bool(_value(now, "now.waiting_since"))
     return function, process - 1 if process and waits else None
+
+
+def _marks(now: Snapshot) -> tuple[Mark, ...]:
+    """Those that the page has kept, which are the last."""
+    count = _value(now, "phase.marks")
+    if not count or "phase.time" not in now.page._counters:
+        return ()
+    times, levels = now.values("phase.time"), now.values("phase.level")
+    length = len(times)
+    return tuple(Mark(number, clock.from_wall(times[number % length] / 1e9), _signed(levels[number % length])) for number in range(max(0, count - length), count))
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
 
 
 def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: str = "") -> dict[str, Count]:

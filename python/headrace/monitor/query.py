@@ -14,6 +14,7 @@ from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
+MARKS_MOST = 2000  # of a timeline, the last ones
 RANKS_MOST = 1 << 20
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
@@ -133,6 +134,20 @@ def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
         for name, value in zip(columns, (ended, *found)):
             columns[name].append(value)
     return columns
+
+
+def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """Calls of MPI_Pcontrol, of all ranks together by their number: when the first rank was there, when the last, and how many."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
+        return []  # a run that was saved before marks were kept
+    found: dict[tuple[int, int], list] = {}
+    for rank, number, time, level in db.execute("SELECT rank, number, time, level FROM marks WHERE job = ? AND time > ? AND time <= ? ORDER BY time, number",
+                                                (part.job, *part.times())):
+        if part.has(rank):
+            mark = found.setdefault((number, level), [time, time, 0])
+            mark[1], mark[2] = time, mark[2] + 1
+    return [{"number": number, "level": level, "first": first, "last": last, "ranks": count}
+            for (number, level), (first, last, count) in list(found.items())[-MARKS_MOST:]]
 
 
 def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:

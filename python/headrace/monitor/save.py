@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headrace.monitor.history import connect
 from headrace.monitor.query import job_id
-from headrace.monitor.schema import OF_A_JOB, OF_A_SPAN, TABLES, VERSION
+from headrace.monitor.schema import ADDED, OF_A_JOB, OF_A_SPAN, TABLES, VERSION
 
 
 def save(history: Path, file: Path, job: str = "") -> str:
@@ -32,13 +32,16 @@ def save(history: Path, file: Path, job: str = "") -> str:
 def _copy(history: Path, file: Path, job: int) -> None:
     db = sqlite3.connect(file, isolation_level=None, uri=True)
     try:
-        db.executescript("PRAGMA synchronous = OFF; " + TABLES)
+        db.executescript("PRAGMA synchronous = OFF; " + TABLES + ADDED)
         db.execute("ATTACH ? AS old", (f"{history.resolve().as_uri()}?mode=ro",))
         db.execute("BEGIN")
         db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
         for table in ("kinds", "names"):
             db.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
+        there = {name for (name,) in db.execute("SELECT name FROM old.sqlite_master WHERE type = 'table'")}
         for table, column in OF_A_JOB.items():
+            if table not in there:
+                continue
             db.execute(f"INSERT INTO {table} SELECT * FROM old.{table} WHERE {column} = ?", (job,))
         for table in OF_A_SPAN:
             db.execute(f"INSERT INTO {table} SELECT * FROM old.{table} WHERE span IN (SELECT id FROM spans)")

@@ -36,6 +36,24 @@ CREATE VIEW named_totals AS
   FROM totals JOIN jobs ON jobs.id = totals.job JOIN kinds ON kinds.id = totals.kind LEFT JOIN names ON names.id = totals.key;
 """
 
+# Views for those who ask by SQL, with jobs, kinds and counters by their names.
+VIEWS = {
+    "rank_samples": """SELECT jobs.key AS job, spans.began, spans.ended, rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes,
+                       posted, unexpected, unexpected_bytes FROM samples JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job""",
+    "named_changes": """SELECT jobs.key AS job, spans.began, spans.ended, kinds.name AS kind, rank,
+                        CASE kinds.key_is WHEN 'rank' THEN CAST(changes.key AS TEXT) ELSE names.name END AS name, count, bytes, ns
+                        FROM changes JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job JOIN kinds ON kinds.id = changes.kind
+                        LEFT JOIN names ON names.id = changes.key""",
+    "timeline": """SELECT jobs.key AS job, spans.began, spans.ended, least, mean, most, mpi, slowest, messages, bytes, posted, unexpected,
+                   unexpected_bytes FROM points JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job""",
+    "phase_marks": "SELECT jobs.key AS job, rank, number, time, level FROM marks JOIN jobs ON jobs.id = marks.job",
+    "host_figures": "SELECT time, host, names.name AS name, value FROM machine JOIN names ON names.id = what",
+}
+
+# What came later, and what a file of this version may lack. An old one gets it when it is written again.
+MARKS = """marks(job INTEGER, rank INTEGER, number INTEGER, time REAL, level INTEGER, PRIMARY KEY(job, rank, number)) WITHOUT ROWID;"""
+ADDED = f"CREATE TABLE IF NOT EXISTS {MARKS}" + "".join(f"CREATE VIEW IF NOT EXISTS {name} AS {select};" for name, select in VIEWS.items())
+
 # What of a job is in which table, by the column that names the job; for saving and forgetting.
-OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job"}
+OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job", "marks": "job"}
 OF_A_SPAN = ("samples", "points", "changes")

@@ -8,10 +8,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from headrace.monitor.model import Brief, Count, Details, Rank, Reading, Sweep, size_class
+from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, size_class
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
 _STEPS = 200  # a second
+_PHASE_STEPS = 4000  # between two marks
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
@@ -90,7 +91,13 @@ class Synthetic:
         who = Rank(job.key, rank, job.ranks, 4000 + rank, "synthetic", job.program, job.began, str(rank), str(rank % 8) if job.device else "")
         waits = rank != job.slow % job.ranks and elapsed < job.seconds
         return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None,
-                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None)
+                       "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else ())
+
+    def _marks(self, job: Job, rank: int, steps: int) -> tuple[Mark, ...]:
+        """Two phases in turn, of unequal length; ranks enter them a little one after another."""
+        count = steps // _PHASE_STEPS
+        return tuple(Mark(number, job.began + (number + 1 - (number % 2) * 0.4) * _PHASE_STEPS / _STEPS + rank * 1e-4, 2 + number % 2)
+                     for number in range(max(0, count - 64), count))
 
     def _wait(self, job: Job, rank: int, elapsed: float) -> int:
         if rank == job.slow % job.ranks:
@@ -124,5 +131,5 @@ class Synthetic:
             "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
             "library": {"cuda_ipc_hits": Count(direct), "cuda_ipc_misses": Count(len(peers))},
             "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
-            "phase": {"marks": Count(steps // 100)},
+            "phase": {"marks": Count(steps // _PHASE_STEPS)},
         }

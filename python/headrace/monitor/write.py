@@ -18,6 +18,7 @@ _ZERO = Brief()
 _NONE = Count()
 _RANK_ROW = "INSERT OR REPLACE INTO ranks VALUES (" + ", ".join("?" * 18) + ")"
 _SAMPLE_ROW = "INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ")"
+_MARKS_MOST = 50_000  # of a job
 _KEYS_MOST = 100_000  # names in the file; a program cannot make it grow without end
 
 
@@ -31,6 +32,7 @@ class _Known:
     sampled: float = 0.0
     changed: float = 0.0
     ended: bool = False
+    marks: dict[int, int] = field(default_factory=dict)  # how many of each rank's
 
 
 class Writer:
@@ -44,16 +46,16 @@ class Writer:
         self._names: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, name FROM names")}
 
     def kept(self) -> None:
-        """The transaction of the last write was committed. Jobs that have ended need no more than their name."""
+        """The transaction of the last write was committed. Jobs that have ended need their sums no more."""
         for known in self._jobs.values():
             if known.ended and known.totals:
-                known.briefs, known.totals = {}, {}
+                known.totals = {}
 
     def write(self, sweep: Sweep, machine: dict[str, dict[str, float]]) -> None:
         by_job = sorted(sweep.readings, key=lambda reading: (reading.rank.job, reading.rank.rank))
         for key, readings in groupby(by_job, key=lambda reading: reading.rank.job):
-            self._job(key, list(readings), sweep.time)
-        self._end_others({reading.rank.job for reading in sweep.readings})
+            self._job(key, list(readings), sweep.time, key in sweep.unseen)
+        self._end_others({reading.rank.job for reading in sweep.readings} | sweep.unseen)
         self.db.executemany("INSERT OR REPLACE INTO machine VALUES (?, ?, ?, ?)", [
             (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
 
@@ -73,16 +75,38 @@ class Writer:
             found = self._names[text] = self.db.execute("SELECT id FROM names WHERE name = ?", (text,)).fetchone()[0]
         return found
 
-    def _job(self, key: str, readings: list[Reading], now: float) -> None:
+    def _job(self, key: str, readings: list[Reading], now: float, unseen: bool) -> None:
+        """`unseen`: others of its ranks may go on."""
         known = self._jobs.get(key) or self._meet(key, readings)
         if known.ended:
-            return
+            if all(reading.ended and reading.brief == known.briefs.get(reading.rank.rank) for reading in readings):
+                return
+            known = self._meet(key, readings)  # ranks of another host, of which nothing was known until now
+            known.ended = False
         self._samples(known, readings, now)
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
+            self._marks(known, readings)
             # A last look at the details of a job that has ended comes before it counts as ended.
-            known.ended = all(reading.ended for reading in readings)
+            known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
+
+    def _marks(self, known: _Known, readings: list[Reading]) -> None:
+        rows = []
+        for reading in readings:
+            rank = reading.rank.rank
+            have = known.marks.get(rank, 0)
+            fresh = [mark for mark in reading.marks if mark.number >= have]
+            if fresh:
+                known.marks[rank] = fresh[-1].number + 1
+                rows += [(known.id, rank, *mark) for mark in fresh]
+        if not rows:
+            return
+        self.db.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)", rows)
+        count = self.db.execute("SELECT count(*) FROM marks WHERE job = ?", (known.id,)).fetchone()[0]
+        if count > _MARKS_MOST:  # the oldest go
+            last = self.db.execute("SELECT time FROM marks WHERE job = ? ORDER BY time LIMIT 1 OFFSET ?", (known.id, count - _MARKS_MOST * 3 // 4)).fetchone()[0]
+            self.db.execute("DELETE FROM marks WHERE job = ? AND time < ?", (known.id, last))
 
     def _meet(self, key: str, readings: list[Reading]) -> _Known:
         first = readings[0].rank  # a source has cleaned its names
@@ -96,6 +120,7 @@ class Writer:
             known.briefs[rank] = Brief(*figures)
         for kind, rank, name, *figures in self.db.execute("SELECT kind, rank, key, count, bytes, ns FROM totals WHERE job = ?", (number,)):
             known.totals[kind, rank, name] = Count(*figures)
+        known.marks = {rank: number + 1 for rank, number in self.db.execute("SELECT rank, max(number) FROM marks WHERE job = ? GROUP BY rank", (number,))}
         last = self.db.execute("SELECT max(ended) FROM spans WHERE job = ? AND what = ?", (number, CHANGES)).fetchone()[0]
         known.changed = last or began
         return known

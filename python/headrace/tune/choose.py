@@ -3,13 +3,16 @@
 The built-in choice stays wherever another algorithm is not better beyond doubt: three quarters of its rounds are faster
 than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look
 so by chance, so what is chosen first is measured again. A row holds for the numbers of ranks above half of the one that was measured,
-up to it, and for those of one host.
+up to it, and likewise for hosts and for ranks on each; rows of one host hold for one host alone.
 """
 
 from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from typing import Optional
+
+from headrace.bench.figure import number, size_text
 
 DEFAULT = "default"  # the built-in choice
 MARGIN = 0.05  # that an algorithm must gain over it
@@ -23,6 +26,13 @@ class Choice:
     bytes: int
     algorithm: str
     ratio: float  # of its time to the built-in choice's
+    before: float = 0.0  # microseconds, with the built-in choice
+    after: float = 0.0
+    rounds: int = 0
+
+    @property
+    def changes(self) -> bool:
+        return self.algorithm != DEFAULT
 
 
 @dataclass(frozen=True)
@@ -33,19 +43,25 @@ class Group:
     ranks: int
     oversubscribed: bool  # more than there are CPUs
     memory: str  # host, device
+    hosts: int = 1
+    each: int = 0  # ranks on each host, where there are several
+
+    def where(self) -> str:
+        return f"{self.ranks} ranks" if self.hosts == 1 else f"{self.hosts} hosts x {self.each}"
 
 
 def choose(times: Times) -> list[Choice]:
     """For each size, in ascending order."""
     choices: list[Choice] = []
     for size in sorted(times[DEFAULT]):
-        ratios = {name: _ratio(by_size[size], times[DEFAULT][size]) for name, by_size in times.items()
-                  if name != DEFAULT and size in by_size}
+        standard = times[DEFAULT][size]
+        ratios = {name: _ratio(by_size[size], standard) for name, by_size in times.items() if name != DEFAULT and size in by_size}
         better = {name: ratio for name, ratio in ratios.items() if ratio is not None}
         best = min(better, key=better.get, default=DEFAULT)
         if choices and choices[-1].algorithm in better and better[choices[-1].algorithm] <= better[best] * (1 + CLOSE):
             best = choices[-1].algorithm
-        choices.append(Choice(size, best, better.get(best, 1.0)))
+        choices.append(Choice(size, best, better.get(best, 1.0), statistics.median(standard), statistics.median(times[best][size]),
+                              len(standard)))
     return choices
 
 
@@ -64,45 +80,110 @@ def _ratio(times: list[float], standard: list[float]) -> float | None:
     return median if median <= 1 - MARGIN else None
 
 
-def _quartile(times: list[float], number: int) -> float:
-    return statistics.quantiles(times, method="inclusive")[number - 1] if len(times) > 1 else times[0]
+def _quartile(times: list[float], number_: int) -> float:
+    return statistics.quantiles(times, method="inclusive")[number_ - 1] if len(times) > 1 else times[0]
+
+
+Place = tuple[str, Optional[str], bool, Optional[bool]]  # operation, memory, over hosts, oversubscribed: measured together
+
+
+def _place(row: dict) -> Place:
+    over_hosts = row.get("max_hosts") != 1
+    return row["operation"], row.get("memory"), over_hosts, None if over_hosts else row.get("oversubscribed")
+
+
+def _separates(row: dict) -> bool:
+    return row.get("max_hosts") == 1 and row["algorithm"] == DEFAULT and "max_ranks" not in row and "max_bytes" not in row
+
+
+def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
+    """What was found, and rows of an earlier file about what was not measured now."""
+    measured = {(g.operation, g.memory, g.hosts > 1, None if g.hosts > 1 else g.oversubscribed) for g in chosen}
+    table = [row for row in old if not _separates(row) and _place(row) not in measured] + rows(chosen)
+    order = list(dict.fromkeys((row["operation"], row.get("memory")) for row in table))
+    table.sort(key=lambda row: (order.index((row["operation"], row.get("memory"))), _place(row)[2], bool(_place(row)[3])))
+    found: list[dict] = []
+    for row in table:
+        operation, memory, over_hosts, _ = _place(row)
+        if over_hosts and (not found or _place(found[-1])[:3] != (operation, memory, True)):
+            # What stands above holds for some sizes and numbers of ranks of one host; the others must not go on below.
+            found.append({"operation": operation, "max_hosts": 1, **({"memory": memory} if memory else {}), "algorithm": DEFAULT,
+                          "why": "the rows below were measured over several hosts"})
+        found.append(row)
+    return found
 
 
 def rows(chosen: dict[Group, list[Choice]]) -> list[dict]:
-    """The rows of a tuning file, in the order they are tried."""
+    """The rows of a tuning file, in the order they are tried: those of one host before those of several."""
     table = []
-    for operation, memory, oversubscribed in dict.fromkeys((g.operation, g.memory, g.oversubscribed) for g in chosen):
-        groups = sorted((g for g in chosen if (g.operation, g.memory, g.oversubscribed) == (operation, memory, oversubscribed)),
-                        key=lambda group: group.ranks)
-        table += _rows_of(groups, chosen)
+    for operation, memory in dict.fromkeys((g.operation, g.memory) for g in chosen):
+        of_these = [group for group in chosen if (group.operation, group.memory) == (operation, memory)]
+        for oversubscribed in (False, True):
+            here = [group for group in of_these if group.hosts == 1 and group.oversubscribed == oversubscribed]
+            table += _rows_of_one_host(sorted(here, key=lambda group: group.ranks), chosen)
+        table += _rows_of_hosts(sorted((group for group in of_these if group.hosts > 1), key=lambda g: (g.hosts, g.each)), chosen)
     return table
 
 
-def _rows_of(groups: list[Group], chosen: dict[Group, list[Choice]]) -> list[dict]:
+_BETWEEN = "nothing was measured for so few"
+
+
+def _rows_of_one_host(groups: list[Group], chosen: dict[Group, list[Choice]]) -> list[dict]:
     found: list[dict] = []
     below = 1
     for group in groups:
-        fixed = {"operation": group.operation}
         rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
         if half > below:  # nothing is known between
-            found.append({**fixed, "max_ranks": half, **rest, "algorithm": DEFAULT})
+            found.append({"operation": group.operation, "max_ranks": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
         below = group.ranks
-        for algorithm, largest in _runs(chosen[group]):
-            found.append({**fixed, **({} if largest is None else {"max_bytes": largest}), "max_ranks": group.ranks,
-                          **rest, "algorithm": algorithm})
+        found += _runs(group, chosen[group], {"max_ranks": group.ranks, **rest})
+    return _without_tail(found)
+
+
+def _rows_of_hosts(groups: list[Group], chosen: dict[Group, list[Choice]]) -> list[dict]:
+    found: list[dict] = []
+    hosts, each = 1, 0
+    for group in groups:
+        rest = {"memory": group.memory}
+        if group.hosts != hosts:
+            half = group.hosts // 2
+            if half > hosts:
+                found.append({"operation": group.operation, "max_hosts": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
+            hosts, each = group.hosts, 0
+        if group.each // 2 > each:
+            found.append({"operation": group.operation, "max_hosts": hosts, "max_ranks_per_host": group.each // 2, **rest,
+                          "algorithm": DEFAULT, "why": _BETWEEN})
+        each = group.each
+        found += _runs(group, chosen[group], {"max_hosts": hosts, "max_ranks_per_host": each, **rest})
+    return _without_tail(found)
+
+
+def _without_tail(found: list[dict]) -> list[dict]:
     while found and found[-1]["algorithm"] == DEFAULT:  # as without them
         found.pop()
     return found
 
 
-def _runs(choices: list[Choice]) -> list[tuple[str, int | None]]:
-    """Neighbours of one algorithm as one; above the largest size measured, the built-in choice."""
-    runs: list[tuple[str, int | None]] = []
+def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
+    """Neighbours of one algorithm as one row; above the largest size measured, the built-in choice."""
+    runs: list[list[Choice]] = []
     for choice in choices:
-        if runs and runs[-1][0] == choice.algorithm:
-            runs.pop()
-        runs.append((choice.algorithm, choice.bytes))
-    if runs and runs[-1][0] == DEFAULT:
+        if runs and runs[-1][0].algorithm == choice.algorithm:
+            runs[-1].append(choice)
+        else:
+            runs.append([choice])
+    if runs and not runs[-1][0].changes:
         runs.pop()
-    return [*runs, (DEFAULT, None)]
+    found = [{"operation": group.operation, "max_bytes": run[-1].bytes, **where, "algorithm": run[0].algorithm, "why": why(run)} for run in runs]
+    return [*found, {"operation": group.operation, **where, "algorithm": DEFAULT, "why": "nothing faster was found for longer ones"}]
+
+
+def why(run: list[Choice]) -> str:
+    """Of neighbours of one algorithm: a sentence with the figures."""
+    if not run[0].changes:
+        return "no algorithm was faster beyond doubt"
+    best = min(run, key=lambda choice: choice.ratio)
+    ratio = statistics.median(choice.ratio for choice in run)
+    return (f"{ratio:.2f} of the built-in choice's time; at {size_text(best.bytes)} {number(best.after)} us instead of "
+            f"{number(best.before)}, {best.rounds} rounds")

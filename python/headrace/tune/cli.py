@@ -1,31 +1,23 @@
-"""The command line of `headrace tune`, its table, and the file."""
+"""The command line of `headrace tune`."""
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import os
 import signal
-import statistics
 import sys
-import tempfile
 from pathlib import Path
 
+from headrace import counters
 from headrace.bench import libraries
 from headrace.bench.child import Failed
-from headrace.bench.figure import size_text
-from headrace.bench.programs import Programs, locate
-from headrace.tune import messages
-from headrace.tune.choose import DEFAULT, Choice, Group, choose, rows, winners
-from headrace.tune.measure import OPERATIONS, Outcome, Plan, candidates, measure, selection
+from headrace.tune import explain, run
+from headrace.tune.collectives import OPERATIONS
+from headrace.tune.run import SIZES
 
-DESCRIPTION = """Measures each algorithm of each collective on this machine, and writes the tuning file, which programs
-use from then on. The built-in choice stays where no algorithm is faster by 5 % and by more than the rounds differ;
-what would change is measured again in as many rounds. With --messages: the limits of messages instead.
-Leave the machine alone meanwhile; it takes some minutes."""
-SIZES = (8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
-FORMAT = 1
+DESCRIPTION = """Measures the limits of messages and each algorithm of each collective on this machine, or between hosts, and
+writes the files that programs use from then on. What is there by itself stays where nothing is faster by 5 % and by more
+than the rounds differ; what would change is measured again in as many rounds. Leave the machine alone meanwhile. A run that was
+ended, however that happened, goes on where it was."""
 
 
 def _size(text: str) -> int:
@@ -38,159 +30,63 @@ def _size(text: str) -> int:
 
 def _ranks(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.isdigit() and int(part) >= 2 for part in parts):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers of ranks, each 2 or more")
+    if not all(part.isdigit() and int(part) >= 1 for part in parts):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers of ranks")
     return sorted({int(part) for part in parts})
 
 
-def _operations(text: str) -> list[str]:
-    names = list(dict.fromkeys(text.split(",")))
+def _operations(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
     if unknown := [name for name in names if name not in OPERATIONS]:
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no operation to tune; there are {', '.join(OPERATIONS)}")
     return names
 
 
+def _hosts(text: str) -> dict[str, int]:
+    """Names, and how many ranks on each: 0 where that is not said."""
+    found: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, number = part.partition(":")
+        if not name or (number and not number.isdigit()) or name in found:
+            raise argparse.ArgumentTypeError(f"'{part}' is not a host, or one twice; hosts are like a,b:4")
+        found[name] = int(number or 0)
+    if len(found) < 2:
+        raise argparse.ArgumentTypeError(f"'{text}' are not two hosts or more, separated by commas")
+    return found
+
+
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace tune", description=DESCRIPTION)
-    cores = libraries.cores()
-    parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"({','.join(OPERATIONS)})")
-    parser.add_argument("--ranks", type=_ranks, metavar="LIST", default=sorted({2, max(2, cores), 4 * cores}),
-                        help="numbers of ranks (2, one for each core, four for each core)")
-    parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer (1M)")
+    parser.add_argument("--messages", action="store_true", help="the limits of messages alone (eager, single copy, chunks), of two ranks")
+    parser.add_argument("--collectives", action="store_true", help="the collectives alone; with --messages both, as without the two")
+    parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"these collectives alone ({','.join(OPERATIONS)})")
+    parser.add_argument("--hosts", type=_hosts, metavar="A,B:N", help="what is between these hosts, reached by ssh, with up to N ranks on each "
+                        "(its cores). In a Slurm or PBS job of several nodes that comes by itself, after what is on one host")
+    parser.add_argument("--ranks", type=_ranks, metavar="LIST",
+                        help="numbers of ranks of collectives (2, one for each core, four for each core); on each host, with --hosts (1, N)")
+    parser.add_argument("--largest", type=_size, metavar="SIZE", default=1 << 20, help="of the larger buffer of a collective (1M)")
     parser.add_argument("--device", action="store_true", help="GPU buffers, too")
-    parser.add_argument("--messages", action="store_true", help="the limits of messages (eager, single copy, chunks) of two ranks")
-    parser.add_argument("--hosts", metavar="A,B", default="", help="with --messages: those between these two hosts, reached by ssh")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each algorithm once in each (5)")
-    parser.add_argument("--quick", action="store_true", help="two sizes, two ranks, few repetitions: to see it work")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each value and algorithm once in each (5; fewer than 3 hardly tell a gain from noise)")
+    parser.add_argument("--quick", action="store_true", help="two sizes, few values, ranks and repetitions: to see it work")
+    parser.add_argument("--afresh", action="store_true", help="measure all again: do not go on with a run that was ended")
     parser.add_argument("--output", type=Path, metavar="FILE", help="(where programs look for it)")
+    parser.add_argument("--no-plot", action="store_true", help="no picture beside it")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     parser.add_argument("--build", type=Path, metavar="DIR", help="build directory or prefix (this installation)")
+    parser.add_argument("--explain", nargs=argparse.REMAINDER, metavar="RUN|PROGRAM",
+                        help="measure nothing: say which rows and limits a run would use that mpiexec --save-counters has saved, or a "
+                        "program with its options of mpiexec (-n 4 ./program), which is run for it")
     args = parser.parse_args(argv)
+    if args.explain is not None and not args.explain:
+        parser.error("--explain wants a file of mpiexec --save-counters, or a program")
     if args.rounds < 1:
         parser.error("--rounds is at least 1")
-    if args.hosts and not args.messages:
-        parser.error("--hosts goes with --messages")
-    if args.hosts and len(args.hosts.split(",")) != 2:
-        parser.error("--hosts names two, separated by a comma")
+    if args.ranks is None:
+        cores = libraries.cores()
+        args.ranks = [] if args.hosts else sorted({2, max(2, cores), 4 * cores})
+    elif not args.hosts and args.ranks[0] < 2:
+        parser.error(f"--ranks: '{args.ranks[0]}' is not a number of ranks of 2 or more")
     return args
-
-
-def _groups(args: argparse.Namespace, cpus: int) -> list[Group]:
-    ranks = [2] if args.quick else args.ranks
-    return [Group(operation, number, number > cpus, memory) for memory in ("host", *(("device",) if args.device else ()))
-            for operation in args.operations or OPERATIONS for number in ranks]
-
-
-def _plan(args: argparse.Namespace) -> Plan:
-    if args.quick:
-        return Plan([8, 4096], args.rounds, ("--iters", "5", "--warmup", "1", "--reps", "2"))
-    return Plan([size for size in SIZES if size <= args.largest], args.rounds, ("--reps", "5", "--seconds", "1"))
-
-
-def report(chosen: dict[Group, list[Choice]]) -> str:
-    """What changes, as a table."""
-    lines = [f"{'operation':<22}{'memory':<8}{'ranks':>5}  {'bytes':<22}{'instead of the built-in':<26}time"]
-    for group, choices in chosen.items():
-        start = 0
-        while start < len(choices):
-            end = start
-            while end + 1 < len(choices) and choices[end + 1].algorithm == choices[start].algorithm:
-                end += 1
-            first, last = choices[start], choices[end]
-            if first.algorithm != DEFAULT:
-                span = size_text(first.bytes) + (f" to {size_text(last.bytes)}" if end > start else "")
-                ratio = statistics.median(choice.ratio for choice in choices[start:end + 1])
-                lines.append(f"{group.operation:<22}{group.memory:<8}{group.ranks:>5}  {span:<22}{first.algorithm:<26}"
-                             f"x {ratio:.2f}")
-            start = end + 1
-    return "\n".join(lines) if len(lines) > 1 else "The built-in choice is the best everywhere."
-
-
-def write(path: Path, content: dict) -> None:
-    """A row a line, so that messages and people find it."""
-    head = {key: value for key, value in content.items() if key != "rows"}
-    table = ",\n".join("  " + json.dumps(row) for row in content["rows"])
-    text = json.dumps(head, indent=1)[:-2] + ',\n "rows": [' + (f"\n{table}\n " if table else "") + "]\n}\n"
-    _put(path, text)
-
-
-def _put(path: Path, text: str) -> None:
-    """All of it, or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _measured(programs: Programs, groups: list[Group], algorithms: dict[str, list[dict]],
-              plan: Plan) -> tuple[dict[Group, list[Choice]], list[str]]:
-    """What is best, of all algorithms in the first rounds and still of those in as many more; and what failed."""
-    outcome = Outcome()
-    names = {group: [DEFAULT, *candidates(algorithms[group.operation], group.memory)] for group in groups}
-    measure(programs, names, plan, outcome)
-    again = winners({group: choose(times) for group, times in outcome.times.items()})
-    if again:
-        measure(programs, again, plan, outcome)
-    return {group: choose({name: of_name for name, of_name in times.items() if name in again.get(group, (DEFAULT,))})
-            for group, times in outcome.times.items()}, outcome.failures
-
-
-def _destination(args: argparse.Namespace, usual: str) -> Path | None:
-    """None only where nothing is to be written. `usual`: where the library looks; empty: nowhere."""
-    path = args.output or (Path(usual) if usual else None)
-    if path is None and not args.dry_run:
-        raise Failed("HEADRACE_TUNING_FILE says that there is to be none; name a file with --output")
-    return path
-
-
-def _say(report: str, failures: list[str], measured: bool) -> None:
-    """What failed, and what was found; Failed where that is nothing."""
-    for failure in failures:
-        print(f"headrace tune: left out: {failure}", file=sys.stderr)
-    if not measured:
-        raise Failed("nothing could be measured")
-    print(report)
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def tune(args: argparse.Namespace, words: list[str]) -> int:
-    programs = locate(args.build or Path(sys.prefix))
-    known = selection(programs)
-    path = _destination(args, known["tuning_file"]["path"])
-    chosen, failures = _measured(programs, _groups(args, known["machine"]["cpus"]), known["algorithms"], _plan(args))
-    _say(report(chosen), failures, bool(chosen))
-    if args.dry_run:
-        return 0
-    write(path, {"format": FORMAT, "version": known["version"], "date": _now(),
-                 "command": " ".join(["headrace tune", *words]), "machine": known["machine"], "rows": rows(chosen)})
-    print(f"written to {path}")
-    return 0
-
-
-def tune_messages(args: argparse.Namespace, words: list[str]) -> int:
-    programs = locate(args.build or Path(sys.prefix))
-    known = selection(programs)
-    state = known["messages"]
-    path = _destination(args, state["path"])
-    hosts = tuple(filter(None, args.hosts.split(",")))
-    arguments = ("--iters", "5", "--warmup", "1", "--reps", "2") if args.quick else ("--reps", "5", "--seconds", "1")
-    found, failures = messages.measure(messages.trials(hosts, args.device), args.rounds, messages.timer(programs, hosts, arguments))
-    _say(messages.report(found), failures, bool(found))
-    if args.dry_run:
-        return 0
-    before = path.read_text() if path.is_file() and not state["left_out"] else ""
-    _put(path, messages.text(found, before, state["machine"], known["version"], f"{' '.join(['headrace tune', *words])}, {_now()}"))
-    print(f"written to {path}")
-    return 0
 
 
 def _interrupted(number: int, frame: object) -> None:
@@ -199,15 +95,17 @@ def _interrupted(number: int, frame: object) -> None:
 
 def main(argv: list[str]) -> int:
     args = _arguments(argv)
-    signal.signal(signal.SIGTERM, _interrupted)  # what was started is ended, what was begun is removed
+    signal.signal(signal.SIGTERM, _interrupted)  # what was started is ended, what was begun can be gone on with
     try:
-        return (tune_messages if args.messages else tune)(args, argv)
-    except Failed as failed:
+        if args.explain is not None:
+            return explain.explain(args.build or Path(sys.prefix), args.explain)
+        return run.tune(args, argv)
+    except (Failed, counters.Problem) as failed:
         print(f"headrace tune: {failed}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"headrace tune: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("headrace tune: interrupted; nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as ended:
+        print(f"headrace tune: interrupted; nothing was written{ended}", file=sys.stderr)
         return 130

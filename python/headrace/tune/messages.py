@@ -1,4 +1,4 @@
-"""`headrace tune --messages`: the limits of messages, each knob by itself, with the installed latency benchmark.
+"""The limits of messages, each knob by itself, for each kind of peers that it matters for, with the installed latency benchmark.
 
 A value takes the place of the present one where its messages are faster beyond doubt (choose.py): in the geometric mean over
 the sizes that the knob decides about. What is chosen is measured again.
@@ -6,16 +6,21 @@ the sizes that the knob decides about. What is chosen is measured again.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import os
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from headrace.bench import libraries
 from headrace.bench.child import Failed, run_json
-from headrace.bench.figure import size_text
-from headrace.bench.progress import Progress
+from headrace.bench.figure import number, size_text
 from headrace.bench.programs import Programs
 from headrace.tune.choose import DEFAULT, Times, choose
+from headrace.tune.peers import ALL, Peers, one_host
+from headrace.tune.work import Work
 
 K = 1 << 10
 _LENGTH = 0  # choose() goes by sizes; a knob's time is one figure
@@ -30,109 +35,203 @@ class Trial:
     sizes: tuple[int, ...]
     memory: str = "host"
     over_hosts: bool = False
+    by_peers: bool = False  # the library takes what was tuned for a kind of peers
+    peers: Peers = ALL
+
+    def text(self) -> str:
+        return self.knob + (f", {self.peers.text()}" if self.peers.text() else "")
+
+    def span(self) -> str:
+        return f"{size_text(self.sizes[0])} to {size_text(self.sizes[-1])}"
 
 
 _SHORT = (2 * K, 8 * K, 16 * K, 32 * K, 64 * K)
+_OVER_HOSTS = (8 * K, 32 * K, 128 * K, 512 * K, 1024 * K)
 _LONG = (256 * K, 1024 * K, 4096 * K)
 TRIALS = (
-    Trial("eager_bytes", (4 * K, 8 * K, 32 * K, 64 * K), _SHORT),
+    Trial("eager_bytes", (4 * K, 8 * K, 32 * K, 64 * K), _SHORT, by_peers=True),
     Trial("single_copy_bytes", (8 * K, 32 * K, 64 * K, 256 * K), (8 * K, 16 * K, 32 * K, 64 * K, 128 * K)),
-    Trial("network_eager_bytes", (2 * K, 8 * K, 16 * K, 32 * K, 64 * K), _SHORT, over_hosts=True),
+    Trial("network_eager_bytes", (8 * K, 16 * K, 32 * K, 128 * K, 256 * K, 512 * K, 1024 * K), _OVER_HOSTS, over_hosts=True, by_peers=True),
     Trial("cuda_eager_bytes", (256, 1 * K, 4 * K), (8, 256, 1 * K, 4 * K), "cuda"),
     Trial("cuda_resident_copy_bytes", (0, 16 * K, 128 * K), (8, 4 * K, 64 * K, 512 * K), "cuda"),
     Trial("cuda_pipeline_chunk_bytes", (256 * K, 512 * K, 1024 * K, 4096 * K), _LONG, "cuda"),
     Trial("cuda_pipeline_chunks", (2, 8), _LONG, "cuda"),
     Trial("cuda_network_chunk_bytes", (256 * K, 512 * K, 2048 * K, 4096 * K), _LONG, "cuda", over_hosts=True),
     Trial("cuda_network_chunks", (2, 8, 16), _LONG, "cuda", over_hosts=True),
+    # Memory that other processes cannot map is staged.
+    Trial("cuda_staging_bytes", (4096 * K, 65536 * K), _LONG, "pool"),
 )
 
 
 @dataclass(frozen=True)
 class Found:
-    """What one knob is to be; None: as it is. `ratio`: of the time with it to that with the present value."""
+    """What one knob is to be; None: as it is. `ratio`: of the time with it to that with the present value; both in microseconds,
+    geometric means over the sizes."""
 
     trial: Trial
     value: int | str | None = None
     ratio: float = 1.0
+    before: float = 0.0
+    after: float = 0.0
+    rounds: int = 0
 
-    def line(self) -> str:
-        first, last = (size_text(size) for size in (self.trial.sizes[0], self.trial.sizes[-1]))
-        return f"{self.trial.knob} = {self.value}  # {self.trial.memory} messages of {first} to {last}: {self.ratio:.2f} of the time"
+    def lines(self) -> list[str]:
+        """Of the file. Where no value was better there is none."""
+        if self.value is None:
+            return []
+        trial = self.trial
+        about = f", {trial.peers.about}" if trial.peers.about else ""
+        why = (f"{trial.memory} messages of {trial.span()}{about}: {self.ratio:.2f} of the time, {number(self.after)} us instead of "
+               f"{number(self.before)}, {self.rounds} rounds")
+        return [f"{name} = {self.value}  # {why}" for name in names(trial)]
 
 
-def trials(hosts: Iterable[str], device: bool) -> list[Trial]:
-    """Those that matter there: over hosts, or on this one; with buffers on GPUs, or without."""
-    over_hosts = bool(tuple(hosts))
-    return [trial for trial in TRIALS if trial.over_hosts == over_hosts and (device or trial.memory == "host")]
+def names(trial: Trial) -> list[str]:
+    """What stands in front of "=" in the file."""
+    return [f"{trial.knob} @ {peers}" if peers else trial.knob for peers in trial.peers.names]
 
 
-def _time(programs: Programs, trial: Trial, value: int | str, hosts: tuple[str, ...], arguments: tuple[str, ...], timeout: float) -> float:
+def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial]:
+    """Those that matter there: over hosts, or on this one; with buffers on GPUs, or without. A knob that is the same for all peers is
+    measured with the last kind."""
+    kinds = list(peers)
+    found = []
+    for trial in TRIALS:
+        if trial.over_hosts != over_hosts or not (device or trial.memory == "host"):
+            continue
+        for each in kinds if trial.by_peers else kinds[-1:]:
+            whole = each if trial.by_peers else replace(each, name="", pairs=())
+            values = tuple(value for value in trial.values if value <= _worth(each)) if trial.over_hosts and trial.by_peers else trial.values
+            found.append(replace(trial, values=values, peers=whole))
+    return found
+
+
+def _worth(peers: Peers) -> int:
+    """What is sent unasked takes the receiver's memory, and saves a round trip: no more than is copied in that time, as in
+    src/transport/ucx/path.cpp, to the next power of two."""
+    copied = 2 * peers.delay * 1e-6 * 8e9
+    return min(max(64 * K, 1 << math.ceil(math.log2(max(copied, 1)))), 1024 * K)
+
+
+def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[str, ...], timeout: float) -> float:
     """The geometric mean over the sizes."""
     ours = libraries.headrace(programs)
     setting = {} if value == DEFAULT else {f"HEADRACE_{trial.knob.upper()}": str(value)}
-    command = [*ours.launch(2, False, hosts), programs.find("latency"), "--sizes", ",".join(map(str, trial.sizes)),
-               "--mem", trial.memory, *arguments]
-    report = run_json(command, timeout, {**ours.environment(False, hosts), "HEADRACE_TUNING_FILE": "off", **setting})
+    peers = trial.peers
+    mpiexec, *options = [str(ours.mpiexec), *peers.launch, "-n", "2"] if peers.launch else ours.launch(2, False, peers.hosts)
+    command = [mpiexec, *(() if peers.hosts else one_host(os.environ)), *options, programs.find("latency"), "--sizes", ",".join(map(str, trial.sizes)), "--mem", trial.memory, *arguments]
+    report = run_json(command, timeout, {**ours.environment(False, peers.hosts), "HEADRACE_TUNING_FILE": "off",
+                                         "HEADRACE_OVERSUBSCRIBE": "quiet", **setting}, elsewhere=bool(peers.hosts))
     return math.exp(sum(math.log(row["median"]) for row in report["rows"]) / len(report["rows"]))
 
 
-def _rounds(trial: Trial, values: list[int | str], rounds: int, time_of: Callable[[Trial, int | str], float], times: Times,
-            progress: Progress) -> None:
-    """Each value once a round, in rotating order. One that fails is out; without the present one nothing can be said."""
-    failed: set[int | str] = set()
-    for round_ in range(rounds):
-        shift = round_ % len(values)
-        for value in values[shift:] + values[:shift]:
-            progress.step(f"{trial.knob} = {value}")
-            if value in failed:
-                continue
+def timer(programs: Programs, arguments: tuple[str, ...], timeout: float = 180) -> Callable[[Trial, "int | str"], float]:
+    return lambda trial, value: _time(programs, trial, value, arguments, timeout)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What is to be measured. `about`: what else the times depend on, for the journal."""
+
+    chosen: Sequence[Trial]
+    rounds: int
+    time_of: Callable[[Trial, "int | str"], float]
+    about: Sequence[str] = ()
+
+    def steps(self) -> Iterator[str]:
+        return (_step(trial, value) for trial in self.chosen for value in (DEFAULT, *trial.values) for _ in range(self.rounds))
+
+    def likely(self) -> Counter[str]:
+        """What would be measured again of half of the knobs."""
+        return Counter(_step(trial, value) for trial in self.chosen[::2] for value in (DEFAULT, trial.values[0]) for _ in range(self.rounds))
+
+    def measure(self, work: Work) -> list[Found]:
+        """For each knob what it is to be."""
+        found = []
+        others = work.progress.later - self.likely()
+        for place, trial in enumerate(self.chosen):
+            work.progress.later = others + Messages(self.chosen[place:], self.rounds, self.time_of).likely()
             try:
-                times.setdefault(value, {}).setdefault(_LENGTH, []).append(time_of(trial, value))
-            except Failed:
-                if value == DEFAULT:
-                    raise
-                failed.add(value)
-                times.pop(value, None)
+                found.append(self._one(trial, work))
+            except Failed as reason:
+                work.failures.append(f"{trial.text()}: {reason}")
+        work.progress.later = others
+        return found
 
-
-def measure(chosen: list[Trial], rounds: int, time_of: Callable[[Trial, int | str], float]) -> tuple[list[Found], list[str]]:
-    """For each knob what it is to be; and what failed."""
-    found, failures = [], []
-    progress = Progress(f"{trial.knob} = {value}" for trial in chosen for value in (DEFAULT, *trial.values) for _ in range(rounds))
-    for trial in chosen:
+    def _one(self, trial: Trial, work: Work) -> Found:
         times: Times = {}
-        try:
-            _rounds(trial, [DEFAULT, *trial.values], rounds, time_of, times, progress)
-            best = choose(times)[0].algorithm
-            if best != DEFAULT:
-                _rounds(trial, [DEFAULT, best], rounds, time_of, times, progress)
-                times = {value: times[value] for value in (DEFAULT, best) if value in times}
-            choice = choose(times)[0]
-            found.append(Found(trial) if choice.algorithm == DEFAULT else Found(trial, choice.algorithm, choice.ratio))
-        except Failed as reason:
-            failures.append(f"{trial.knob}: {reason}")
-    progress.finish()
-    return found, failures
+        self._rounds(trial, [DEFAULT, *trial.values], range(self.rounds), times, work)
+        best = choose(times)[0].algorithm
+        if best != DEFAULT:
+            work.progress.add(_step(trial, value) for value in (DEFAULT, best) for _ in range(self.rounds))
+            self._rounds(trial, [DEFAULT, best], range(self.rounds, 2 * self.rounds), times, work)
+            times = {value: times[value] for value in (DEFAULT, best) if value in times}
+        choice = choose(times)[0]
+        value = None if choice.algorithm == DEFAULT else choice.algorithm
+        return Found(trial, value, choice.ratio, choice.before, choice.after, choice.rounds)
+
+    def _rounds(self, trial: Trial, values: list[int | str], rounds: range, times: Times, work: Work) -> None:
+        """Each value once a round, in rotating order. One that fails is out; without the present one nothing can be said."""
+        failed: set[int | str] = set()
+        for round_ in rounds:
+            shift = round_ % len(values)
+            for value in values[shift:] + values[:shift]:
+                if value in failed:
+                    work.left_out(_step(trial, value))
+                    continue
+                try:
+                    key = json.dumps(["message", trial.knob, trial.memory, list(trial.peers.hosts), trial.peers.launch, value, trial.sizes,
+                                      list(self.about), round_])
+                    time = work.do(_step(trial, value), key, lambda value=value: self.time_of(trial, value))
+                    times.setdefault(value, {}).setdefault(_LENGTH, []).append(time)
+                except Failed:
+                    if value == DEFAULT:
+                        raise
+                    failed.add(value)
+                    times.pop(value, None)
 
 
-def timer(programs: Programs, hosts: tuple[str, ...], arguments: tuple[str, ...], timeout: float = 180):
-    return lambda trial, value: _time(programs, trial, value, hosts, arguments, timeout)
+def _step(trial: Trial, value: int | str) -> str:
+    return f"{trial.text()} = {value}"
 
 
-def report(found: list[Found]) -> str:
-    lines = [f"{'knob':<28}{'memory':<8}{'messages of':<20}{'value':<12}time"]
+def _settled(found: list[Found]) -> list[Found]:
+    """Kinds of peers of one host for which a knob comes out the same are one line for all."""
+    by_knob: dict[str, list[Found]] = {}
     for each in found:
-        sizes = f"{size_text(each.trial.sizes[0])} to {size_text(each.trial.sizes[-1])}"
-        value, time = ("as it is", "") if each.value is None else (str(each.value), f"x {each.ratio:.2f}")
-        lines.append(f"{each.trial.knob:<28}{each.trial.memory:<8}{sizes:<20}{value:<12}{time}".rstrip())
-    return "\n".join(lines)
+        if each.trial.peers.name:
+            by_knob.setdefault(each.trial.knob, []).append(each)
+    result = [each for each in found if not each.trial.peers.name]
+    for of_knob in by_knob.values():
+        values = {each.value for each in of_knob}
+        if len(values) == 1 and len(of_knob) > 1 and None not in values:
+            one = of_knob[-1]
+            trial = Trial(one.trial.knob, one.trial.values, one.trial.sizes, one.trial.memory, peers=Peers(about="all of this host"))
+            result.append(Found(trial, one.value, statistics.median(each.ratio for each in of_knob), one.before, one.after, one.rounds))
+        else:
+            result += of_knob
+    return result
 
 
 def text(found: list[Found], before: str, machine: str, version: str, about: str) -> str:
-    """The file: what was found, and what an earlier file says of other knobs."""
-    measured = {each.trial.knob for each in found}
-    kept = [line for line in before.splitlines() if "=" in (setting := line.split("#")[0]) and
-            setting.split("=")[0].strip() not in {"machine", "version", *measured}]
-    lines = [f"# {about}", f"machine = {machine}", f"version = {version}", *kept,
-             *(each.line() for each in found if each.value is not None)]
+    """The file: what was found, and what an earlier file of the same machine and version says of what was not measured."""
+    final = _settled(found)
+    measured = {"machine", "version", *(name for each in (*found, *final) for name in names(each.trial)),
+                *(each.trial.knob for each in found if each.trial.peers.name)}
+    kept = [line for line in before.splitlines() if "=" in (setting := line.split("#")[0]) and setting.split("=")[0].strip() not in measured]
+    if not fits(before, machine, version):
+        kept = []
+    lines = [f"# {about}", f"machine = {machine}", f"version = {version}", *kept, *(line for each in final for line in each.lines())]
     return "\n".join(lines) + "\n"
+
+
+def settings(text_: str) -> dict[str, str]:
+    """Of a file: values by what stands in front of "="."""
+    pairs = (line.split("#")[0].partition("=") for line in text_.splitlines())
+    return {name.strip(): value.strip() for name, equals, value in pairs if equals}
+
+
+def fits(text_: str, machine: str, version: str) -> bool:
+    """Whether it was measured here, with this version: others' lines are not kept."""
+    found = settings(text_)
+    return found.get("machine") == machine and found.get("version") == version

@@ -80,7 +80,7 @@ Status most_of(const Section& section, const char* key, const char* of_what, int
 
 Status parse_row(const Section& section, SelectionRow* row) {
   HR_TRY(section.has_only({"operation", "max_bytes", "max_ranks", "max_hosts", "max_ranks_per_host", "memory",
-                           "crowded", "oversubscribed", "algorithm"}));
+                           "crowded", "oversubscribed", "algorithm", "why"}));
   std::string operation;
   std::string algorithm;
   HR_TRY(section.text("operation", &operation));
@@ -99,6 +99,8 @@ Status parse_row(const Section& section, SelectionRow* row) {
   HR_TRY(most_of(section, "max_hosts", "hosts", &row->max_hosts));
   HR_TRY(most_of(section, "max_ranks_per_host", "ranks", &row->max_ranks_per_host));
 
+  std::string why;  // for people
+  if (section.has("why")) HR_TRY(section.text("why", &why));
   if (section.has("memory")) {
     std::string memory;
     HR_TRY(section.text("memory", &memory));

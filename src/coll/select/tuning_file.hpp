@@ -5,9 +5,9 @@
 //    "rows": [{"operation": "allreduce", "max_bytes": 1024, "max_ranks": 2, "memory": "host", "oversubscribed": false,
 //              "algorithm": "cells"}]}
 //
-// A row is as in default.json; its algorithm may be "default": here the built-in rows were best. Nothing may be there
-// that is not known: a word that is misread would make collectives slow without a sign.
-// Owner: plain values; the names in rows are those of static records. Threads: any.
+// A row is as in default.json; its algorithm may be "default": here the built-in rows were best. "why" is a sentence
+// for people. Nothing may be there that is not known: a word that is misread would make collectives slow without a
+// sign. Owner: plain values; the names in rows are those of static records. Threads: any.
 #pragma once
 
 #include <string>

@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
+#include "base/last_cache.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
@@ -38,6 +39,7 @@ constexpr int kReserveAtOnce = 4;
 constexpr int kBatch = 8;
 // Milliseconds; far more than the launcher takes.
 constexpr int kLaunchersTime = 1000;
+constexpr int kMostWaitsForPid = 100;  // milliseconds
 // A longer piece of a stream is out of the first-level cache before its reader has it.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // So many messages without a look at what has arrived are the beginning of more.
@@ -105,10 +107,12 @@ class Shm : public Transport {
   [[nodiscard]] bool reaches(int proc) const noexcept override {
     return static_cast<std::size_t>(proc) < local_of_.size() && local(proc) >= 0;
   }
-  [[nodiscard]] Caps caps(int /*proc*/) const noexcept override {
+  [[nodiscard]] Caps caps(int proc) const noexcept override {
+    const auto peer = static_cast<std::size_t>(local(proc));
     return {.inline_bytes = kInlineBytes,
             .max_payload = segment_.payload_bytes() / 2,
             .chunk_bytes = std::min(segment_.payload_bytes() / 16, kMostChunk),
+            .eager_bytes = peer < outgoing_.size() ? outgoing_[peer].eager_bytes : 0,
             .remote_read = knobs().shm_single_copy != ShmSingleCopyChoice::kOff,
             .same_node = true,
             .same_address_space = false,
@@ -167,6 +171,8 @@ class Shm : public Transport {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
     bool reserved = false;     // the ring has its first memory
+    // Tuned for processes that are as near as this one; 0: nothing was.
+    std::size_t eager_bytes = 0;
   };
   // Gives the ring to a peer of the node its first memory.
   Status reserve(int peer);
@@ -186,6 +192,7 @@ class Shm : public Transport {
     int index;  // on the node
   };
   bool drain(Incoming& from);
+  [[nodiscard]] std::size_t tuned_eager_bytes(int proc) const;
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
@@ -298,7 +305,25 @@ Status Shm::connect(int proc) {
                          &exchange_buffers_[static_cast<std::size_t>(peer)]);
   to.bell = segment_.doorbell(peer);
   to.bell->announce(own_);
+  to.eager_bytes = tuned_eager_bytes(proc);
+  if (to.eager_bytes != 0) {
+    log::write(log::Level::kDecision, "shm: rank %d: sent unasked: up to %zu bytes, as tuned for such peers", proc,
+               to.eager_bytes);
+  }
   return kOk;
+}
+
+// Whether a peer shares this process's cache is looked at only where that makes a difference, and once the peer has
+// said its number: who has just begun to start is waited for a moment.
+std::size_t Shm::tuned_eager_bytes(int proc) const {
+  const auto same_host = tuned_for_peers("eager_bytes", "same-host");
+  const auto same_cache = tuned_for_peers("eager_bytes", "same-cache");
+  if (same_cache) {
+    for (int wait = 0; pid_of(proc) == 0 && wait < kMostWaitsForPid; ++wait) ::poll(nullptr, 0, 1);
+    const std::string own = pid_of(proc) != 0 ? last_cache_of(0) : std::string();
+    if (!own.empty() && own == last_cache_of(pid_of(proc))) return std::min(*same_cache, segment_.payload_bytes() / 4);
+  }
+  return same_host ? std::min(*same_host, segment_.payload_bytes() / 4) : 0;
 }
 
 // Any message.

@@ -1,5 +1,9 @@
 #include "transport/ucx/address.hpp"
 
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -46,9 +50,21 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
   return true;
 }
 
-// The first value says how long the text is: "212.ABC...".
-Status publish_address(int rank, std::span<const std::byte> address) {
-  std::string text = encode(address);
+std::string own_host() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// The first value says how long the text is: "212.ABC...". Behind the address: the host's name, and its length as a
+// byte.
+Status publish_address(int rank, std::span<const std::byte> address, const std::string& host) {
+  std::vector<std::byte> bytes(address.begin(), address.end());
+  const std::size_t length = std::min<std::size_t>(host.size(), 255);
+  const auto name = std::as_bytes(std::span(host.data(), length));
+  bytes.insert(bytes.end(), name.begin(), name.end());
+  bytes.push_back(static_cast<std::byte>(length));
+  std::string text = encode(bytes);
   text = std::to_string(text.size()) + "." + text;
   for (std::size_t from = 0, piece = 0; from < text.size(); from += kPiece, ++piece) {
     HR_TRY(boot::put(key_of(rank, piece), std::string_view(text).substr(from, kPiece)));
@@ -56,7 +72,22 @@ Status publish_address(int rank, std::span<const std::byte> address) {
   return kOk;
 }
 
-Status fetch_address(int rank, std::vector<std::byte>* address) {
+namespace {
+
+// Takes the host's name off the end.
+bool split(std::vector<std::byte>* bytes, std::string* host) {
+  if (bytes->empty()) return false;
+  const auto length = std::to_integer<std::size_t>(bytes->back());
+  if (bytes->size() < length + 1) return false;
+  const std::byte* const name = bytes->data() + bytes->size() - 1 - length;
+  host->assign(reinterpret_cast<const char*>(name), length);
+  bytes->resize(bytes->size() - 1 - length);
+  return true;
+}
+
+}  // namespace
+
+Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host) {
   std::string text;
   HR_TRY(boot::get(rank, key_of(rank, 0), &text));
   std::size_t length = 0;
@@ -69,7 +100,8 @@ Status fetch_address(int rank, std::vector<std::byte>* address) {
     if (more.empty()) break;
     text += more;
   }
-  if (good && text.size() == digits + 1 + length && decode(std::string_view(text).substr(digits + 1), address)) {
+  if (good && text.size() == digits + 1 + length && decode(std::string_view(text).substr(digits + 1), address) &&
+      split(address, host)) {
     return kOk;
   }
   return fail(Errc::kOther, "the launcher handed out \"%.100s\" as the network address of rank %d", text.c_str(), rank);

@@ -14,10 +14,13 @@
 
 namespace hr::transport::ucx {
 
-// Before the exchange.
-Status publish_address(int rank, std::span<const std::byte> address);
+// The name of this host.
+[[nodiscard]] std::string own_host();
+
+// Before the exchange. `host`: where the process is; a name that is longer than 255 bytes is cut.
+Status publish_address(int rank, std::span<const std::byte> address, const std::string& host);
 // After it. Errors: the launcher's; MPI_ERR_OTHER for what publish_address() did not write.
-Status fetch_address(int rank, std::vector<std::byte>* address);
+Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host);
 
 // Four letters, digits, '-' or '_' for three bytes.
 [[nodiscard]] std::string encode(std::span<const std::byte> bytes);

@@ -1,6 +1,7 @@
 // Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX has done with it.
 //
-// Two sizes, as short messages are many. What is given back is kept for the next, up to kMostKept of each.
+// Three sizes, as short messages are many and long ones few. What is given back is kept for the next, up to so many of
+// each.
 // Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -23,7 +24,9 @@ struct Head {
 static_assert(sizeof(Head) == 40);
 
 // 64 KiB, and what protocols put in front.
-inline constexpr std::size_t kMaxPayload = 65536 + 64;
+inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
+// Of messages that are sent unasked where somebody has said so: over a path with much delay.
+inline constexpr std::size_t kMostEager = std::size_t{1} << 20;
 
 struct Buffer {
   Buffer* next = nullptr;  // while it is not in use
@@ -59,21 +62,24 @@ class Buffers {
 
   void give_back(Buffer* buffer) noexcept {
     Kept& kept = kept_for(buffer->room);
-    if (kept.count == kMostKept) return destroy(buffer);
+    if (kept.count == kept.most) return destroy(buffer);
     buffer->next = kept.first;
     kept.first = buffer;
     ++kept.count;
   }
 
  private:
-  static constexpr std::size_t kMostKept = 64;
   struct Kept {
     std::size_t room;
+    std::size_t most;
     Buffer* first = nullptr;
     std::size_t count = 0;
   };
 
-  Kept& kept_for(std::size_t bytes) noexcept { return kept_[bytes <= kept_[0].room ? 0 : 1]; }
+  Kept& kept_for(std::size_t bytes) noexcept {
+    if (bytes <= kept_[0].room) return kept_[0];
+    return kept_[bytes <= kept_[1].room ? 1 : 2];
+  }
   static Buffer* take_first(Kept& kept) noexcept {
     Buffer* const first = kept.first;
     kept.first = first->next;
@@ -85,7 +91,7 @@ class Buffers {
     ::operator delete(buffer);
   }
 
-  std::array<Kept, 2> kept_{Kept{2048}, Kept{kMaxPayload}};
+  std::array<Kept, 3> kept_{Kept{2048, 64}, Kept{kMaxPayload, 64}, Kept{kMostEager + kMostInFront, 8}};
 };
 
 }  // namespace hr::transport::ucx

@@ -15,7 +15,9 @@ constexpr std::size_t kLong = std::size_t{1} << 20;
 // Of the processor, out of what has just arrived.
 constexpr double kCopiedBytesPerSecond = 8e9;
 constexpr std::size_t kLeastEager = 8192;
-constexpr std::size_t kMostEager = 65536;
+constexpr std::size_t kMostByItself = 65536;
+// Over a byte stream nothing is gained by a copy less: UCX copies what comes in every case.
+constexpr std::size_t kMostInStream = 131072;
 
 std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::size_t bytes) {
   ucp_ep_evaluate_perf_param_t asked{};
@@ -33,7 +35,7 @@ std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::si
 
 std::size_t Path::eager_bytes() const noexcept {
   const auto covered = static_cast<std::size_t>(2 * latency_seconds * kCopiedBytesPerSecond);
-  return std::clamp(covered, kLeastEager, kMostEager);
+  return std::clamp(covered, kLeastEager, is_stream ? kMostInStream : kMostByItself);
 }
 
 Path path_of(const Library& library, ucp_ep_h endpoint) {
@@ -41,6 +43,7 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   const auto latency = seconds(library, endpoint, kShort);
   const auto whole = seconds(library, endpoint, kLong);
   if (latency) path.latency_seconds = *latency;
+  path.is_stream = transports_of(library, endpoint).starts_with("tcp");
   if (latency && whole && *whole > *latency) path.bytes_per_second = static_cast<double>(kLong) / (*whole - *latency);
   return path;
 }

@@ -14,6 +14,9 @@ struct Path {
   // UCX's estimate, of a network of this class where it has none.
   double latency_seconds = 10e-6;
   double bytes_per_second = 2e9;
+  std::size_t tuned_eager_bytes = 0;  // for these two hosts; 0: nothing was
+  // Data and messages share a byte stream (TCP), in which a short message waits behind what is in front of it.
+  bool is_stream = false;
 
   // The largest message that is worth sending unasked: to ask takes a round trip, and what was not asked for is copied.
   [[nodiscard]] std::size_t eager_bytes() const noexcept;

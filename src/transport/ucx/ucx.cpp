@@ -45,10 +45,16 @@ struct Early {
   std::vector<std::byte> bytes;
 };
 
-// What the user has asked for, or what the path is worth.
+// What was tuned for the two hosts, what the user has asked for, or what the path is worth.
 std::size_t eager_bytes(const Path& path) noexcept {
-  const std::size_t wanted = knobs().network_eager_bytes;
-  return wanted != 0 ? std::min(wanted, kMaxPayload) : path.eager_bytes();
+  const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
+  return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
+}
+
+std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) {
+  constexpr std::string_view kKnob = "network_eager_bytes";
+  const auto tuned = tuned_for_peers(kKnob, one + "," + other);
+  return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
 // A request of UCX's on host memory, which calls back with this argument.
@@ -148,7 +154,10 @@ class Ucx final : public Transport {
     int proc;
     std::uint32_t own_name;       // what this process is called there
     ucp_ep_h endpoint = nullptr;  // null: not connected
+    // What is announced goes through it: the same, or, from the first on, one of its own (open_announcing()).
+    ucp_ep_h announcing = nullptr;
     Path path;
+    std::string host;  // its name; empty: not known, as of processes of other jobs
     std::uint64_t sent = 0;
     int in_flight = 0;
     Buffer* reserved = nullptr;
@@ -168,7 +177,10 @@ class Ucx final : public Transport {
   }
   Status usable(int proc);
   [[nodiscard]] Status why_lost(const Peer& peer) const;
-  Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures);
+  Status address_of(Peer& peer, std::vector<std::byte>* address);
+  Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
+  Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
+  Status open_announcing(Peer& peer);
   void post(Peer& peer, Buffer* buffer);
   void fail_path(Peer& peer, ucs_status_t status);
   void tell_failures();
@@ -192,6 +204,7 @@ class Ucx final : public Transport {
   void wait(Done&& done);
   void flush_all(const Peer* only = nullptr);
   void close(Peer& peer);
+  void close(ucp_ep_h endpoint);
   void close_all();
 
   // A flush waits for UCX's and for the updates before it.
@@ -261,7 +274,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
   own_address_ = encode(address);
-  return late_ ? kOk : publish_address(rank_, address);
+  return late_ ? kOk : publish_address(rank_, address, own_host());
 }
 
 // --- processes of other jobs ---
@@ -305,21 +318,37 @@ bool Ucx::part(int proc) {
 
 // --- paths ---
 
+Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
+  if (static_cast<std::size_t>(peer.proc) < job_size_) return fetch_address(peer.proc, address, &peer.host);
+  *address = addresses_[static_cast<std::size_t>(peer.proc)];
+  return kOk;
+}
+
+Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
+  std::vector<std::byte> address;
+  HR_TRY(address_of(peer, &address));
+  if (make_endpoint(peer, address, true, endpoint).ok()) return kOk;
+  // Not every network finds out that the other side is gone.
+  static_cast<void>(take_detail());
+  return make_endpoint(peer, address, false, endpoint);
+}
+
+// Over a byte stream the request for data of the one direction would wait behind the data of the other one, and what
+// is exchanged would go one after the other. So the process of the higher rank announces through a connection of its
+// own. Messages keep their order by their numbers.
+Status Ucx::open_announcing(Peer& peer) {
+  const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
+  if (apart) return open_endpoint(peer, &peer.announcing);
+  peer.announcing = peer.endpoint;
+  return kOk;
+}
+
 Status Ucx::connect(int proc) {
   Peer& to = peer(proc);
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
-  std::vector<std::byte> address;
-  if (static_cast<std::size_t>(proc) < job_size_) {
-    HR_TRY(fetch_address(proc, &address));
-  } else {
-    address = addresses_[static_cast<std::size_t>(proc)];
-  }
-  // Not every network finds out that the other side is gone.
-  if (!make_endpoint(to, address, true).ok()) {
-    static_cast<void>(take_detail());
-    HR_TRY(make_endpoint(to, address, false));
-  }
+  HR_TRY(open_endpoint(to, &to.endpoint));
   to.path = path_of(library_, to.endpoint);
+  to.path.tuned_eager_bytes = tuned_eager_bytes(own_host(), to.host);
   if (log::enabled(log::Level::kDecision)) {
     const std::string transports = transports_of(library_, to.endpoint);
     log::write(log::Level::kDecision,
@@ -330,7 +359,7 @@ Status Ucx::connect(int proc) {
   return kOk;
 }
 
-Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures) {
+Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint) {
   ucp_ep_params_t wanted{};
   wanted.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
   wanted.address = reinterpret_cast<const ucp_address_t*>(address.data());
@@ -340,9 +369,9 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
     wanted.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     wanted.err_handler = {path_failed, &peer};
   }
-  const ucs_status_t status = library_.ep_create(worker_.get(), &wanted, &peer.endpoint);
+  const ucs_status_t status = library_.ep_create(worker_.get(), &wanted, endpoint);
   if (status == UCS_OK) return kOk;
-  peer.endpoint = nullptr;
+  *endpoint = nullptr;
   return fail(Errc::kOther, "ucx: no path to rank %d: %s (UCX_LOG_LEVEL=info says more)", peer.proc,
               library_.status_string(status));
 }
@@ -379,8 +408,14 @@ void Ucx::close_failed() {
   }
 }
 
-// What is under way through the endpoint ends with an error.
 void Ucx::close(Peer& peer) {
+  ucp_ep_h const announcing = std::exchange(peer.announcing, nullptr);
+  if (announcing != nullptr && announcing != peer.endpoint) close(announcing);
+  close(std::exchange(peer.endpoint, nullptr));
+}
+
+// What is under way through the endpoint ends with an error.
+void Ucx::close(ucp_ep_h endpoint) {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   how.flags = UCP_EP_CLOSE_FLAG_FORCE;
@@ -390,7 +425,7 @@ void Ucx::close(Peer& peer) {
     --self.closes_;
   };
   how.user_data = this;
-  const ucs_status_ptr_t answer = library_.ep_close_nbx(std::exchange(peer.endpoint, nullptr), &how);
+  const ucs_status_ptr_t answer = library_.ep_close_nbx(endpoint, &how);
   if (UCS_PTR_IS_PTR(answer)) ++closes_;
 }
 
@@ -476,6 +511,8 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   Peer& to = peer(proc);
   if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
+  if (to.announcing == nullptr) [[unlikely]]
+    HR_TRY(open_announcing(to));
   const Head head{to.sent, to.own_name, 0, header};
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
@@ -486,7 +523,7 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
   how.cb.send = announced;
   const ucs_status_ptr_t answer =
-      library_.am_send_nbx(to.endpoint, kMessages, said, sizeof head + payload_bytes, data, bytes, &how);
+      library_.am_send_nbx(to.announcing, kMessages, said, sizeof head + payload_bytes, data, bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
     fail_path(to, UCS_PTR_STATUS(answer));
     return Status::again();
@@ -660,9 +697,7 @@ void Ucx::flush_all(const Peer* only) {
     const Library& library;
     int flushes = 0;
   } left{library_};
-  for (auto& each : peers_) {
-    if (each == nullptr || each->endpoint == nullptr || each->failure != UCS_OK) continue;
-    if (only != nullptr && each.get() != only) continue;
+  const auto flush = [&](ucp_ep_h endpoint) {
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     how.cb.send = [](void* request, ucs_status_t /*status*/, void* argument) {
@@ -671,8 +706,14 @@ void Ucx::flush_all(const Peer* only) {
       --left.flushes;
     };
     how.user_data = &left;
-    const ucs_status_ptr_t answer = library_.ep_flush_nbx(each->endpoint, &how);
+    const ucs_status_ptr_t answer = library_.ep_flush_nbx(endpoint, &how);
     if (UCS_PTR_IS_PTR(answer)) ++left.flushes;
+  };
+  for (auto& each : peers_) {
+    if (each == nullptr || each->endpoint == nullptr || each->failure != UCS_OK) continue;
+    if (only != nullptr && each.get() != only) continue;
+    flush(each->endpoint);
+    if (each->announcing != nullptr && each->announcing != each->endpoint) flush(each->announcing);
   }
   // A flush does not wait for messages that the other side fetches.
   wait([&] { return left.flushes == 0 && (only != nullptr ? only->in_flight : in_flight_) == 0 && closes_ == 0; });

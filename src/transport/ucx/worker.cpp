@@ -14,6 +14,8 @@ namespace {
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
+constexpr int kRails = 2;  // networks that a long message goes over at a time
+
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
 std::string microseconds(double seconds) { return std::to_string(std::llround(seconds * 1e6)) + "us"; }
@@ -28,7 +30,9 @@ Settings our_settings() {
   };
   const Knobs& chosen = knobs();
   if (!chosen.network_devices.empty()) all.emplace_back("NET_DEVICES", chosen.network_devices);
-  if (chosen.network_rails != 0) all.emplace_back("MAX_RNDV_RAILS", std::to_string(chosen.network_rails));
+  // Over TCP the segments of a rendezvous are messages, for which UCX takes one network if nothing is said.
+  const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
+  for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
   // Whoever does not answer is asked after half of that time, and again until it is over.
   const double limit = chosen.network_timeout;
   all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));

@@ -1,5 +1,6 @@
 // Flags: a number of each rank that all ranks of MPI_COMM_WORLD see, without MPI: shared memory of a file that is
-// unlinked as soon as all have it. For tests of what happens while a rank is not within MPI. Threads: any.
+// unlinked as soon as all have it, in TMPDIR or /tmp. For tests of what happens while a rank is not within MPI.
+// Threads: any.
 #pragma once
 
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "common/check.hpp"
@@ -16,7 +18,9 @@ namespace check {
 class Flags {
  public:
   explicit Flags(const Environment& mpi) : rank_(mpi.rank), size_(mpi.size) {
-    char path[] = "/tmp/mpi_flags.XXXXXX";
+    char path[512];
+    const char* const directory = std::getenv("TMPDIR");
+    std::snprintf(path, sizeof path, "%s/mpi_flags.XXXXXX", directory != nullptr ? directory : "/tmp");
     int file = -1;
     if (rank_ == 0) {
       file = ::mkstemp(path);

@@ -16,9 +16,10 @@ struct Host {
     callbacks.crashed = [](int, int) {};
     callbacks.fence = [this](std::vector<KeyValue> values) { fences.push_back(std::move(values)); };
     callbacks.ask = [this](const std::string& key) { asked.push_back(key); };
+    callbacks.spawn = [this](int, const SpawnRequest& request) { spawned.push_back(request); };
     callbacks.answer = [this](std::vector<KeyValue> values) { answered.push_back(std::move(values)); };
     server = std::make_unique<PmiServer>("space", std::vector<int>(static_cast<std::size_t>(map.ranks()), 0), map,
-                                         map.ranks_of(number), 0, loss_board, std::move(callbacks));
+                                         map.ranks_of(number), 0, loss_board, false, std::move(callbacks));
   }
   std::string ask(int rank, const std::string& line) {
     const std::size_t before = answers[rank].size();
@@ -29,6 +30,7 @@ struct Host {
   std::map<int, std::vector<std::string>> answers;
   std::vector<std::vector<KeyValue>> fences;
   std::vector<std::string> asked;
+  std::vector<SpawnRequest> spawned;
   std::vector<std::vector<KeyValue>> answered;
   std::unique_ptr<PmiServer> server;
 };
@@ -120,6 +122,64 @@ TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
   EXPECT_TRUE(host.answers[1].empty());
   host.server->lose(0);
   EXPECT_EQ(host.answers[1].back(), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
+}
+
+// A block of a request, with `more` lines.
+void say_program(Host& host, int number, int of, const std::vector<std::string>& more) {
+  const auto say = [&host](const std::string& line) { host.server->handle_line(0, line); };
+  for (const std::string& line : {std::string("mcmd=spawn"), std::string("nprocs=1"), std::string("execname=prog")})
+    say(line);
+  for (const std::string& line : more) say(line);
+  say("totspawns=" + std::to_string(of));
+  say("spawnssofar=" + std::to_string(number));
+  say("endcmd");
+}
+
+TEST_F(TwoHosts, ARequestForSpawningThatIsTooLongIsRefusedOnceAndNotKept) {
+  const std::vector<std::string> long_lines(5, "arg1=" + std::string(std::size_t{1} << 20, 'x'));
+  // Whichever of its programs is too long, and all of them together.
+  for (const int which : {1, 2, 3}) {
+    first_.answers.clear();
+    for (int number = 1; number <= 3; ++number) {
+      say_program(first_, number, 3, number == which ? long_lines : std::vector<std::string>{"argcnt=0"});
+    }
+    ASSERT_EQ(first_.answers[0].size(), 1u);
+    EXPECT_NE(first_.answers[0][0].find("cmd=spawn_result rc=-1 msg="), std::string::npos);
+    EXPECT_NE(first_.answers[0][0].find("4%20MB"), std::string::npos) << first_.answers[0][0];
+    EXPECT_TRUE(first_.spawned.empty());
+  }
+  first_.answers.clear();
+  for (int number = 1; number <= 100; ++number) say_program(first_, number, 100, {long_lines[0], "argcnt=1"});
+  EXPECT_EQ(first_.answers[0].size(), 1u);
+  EXPECT_TRUE(first_.spawned.empty());
+  // The next one is as good as the first.
+  say_program(first_, 1, 1, {long_lines[0], "argcnt=1"});
+  ASSERT_EQ(first_.spawned.size(), 1u);
+  EXPECT_EQ(first_.spawned[0].programs.at(0).arguments.at(1).size(), std::size_t{1} << 20);
+}
+
+TEST_F(TwoHosts, ARequestForSpawningThatCountsMoreThanItHasIsRefused) {
+  for (const char* count : {"argcnt", "info_num", "preput_num"}) {
+    for (const char* number : {"50", "65536", "2147483647", "-1", "x"}) {
+      first_.answers.clear();
+      say_program(first_, 1, 1, {std::string(count) + "=" + number});
+      ASSERT_EQ(first_.answers[0].size(), 1u) << count << " " << number;
+      EXPECT_NE(first_.answers[0][0].find("not%20understood"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(first_.spawned.empty());
+}
+
+TEST_F(TwoHosts, WhatARankPutsHasAnEnd) {
+  const std::string value(std::size_t{1} << 20, 'v');
+  int taken = 0;
+  while (first_.ask(0, "cmd=put kvsname=space key=" + std::to_string(taken) + " value=" + value) ==
+             "cmd=put_result rc=0 msg=success" &&
+         taken < 100) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, 15);
+  EXPECT_EQ(first_.ask(1, "cmd=put kvsname=space key=a value=1"), "cmd=put_result rc=0 msg=success");
 }
 
 }  // namespace

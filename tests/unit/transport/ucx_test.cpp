@@ -469,12 +469,14 @@ TEST(UcxAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(boot::init().ok());
   std::vector<std::byte> bytes(5000);
   for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 11);
-  ASSERT_TRUE(ucx::publish_address(4, bytes).ok());
+  ASSERT_TRUE(ucx::publish_address(4, bytes, "node17").ok());
   std::vector<std::byte> back;
-  ASSERT_TRUE(ucx::fetch_address(4, &back).ok()) << take_detail();
+  std::string host;
+  ASSERT_TRUE(ucx::fetch_address(4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
+  EXPECT_EQ(host, "node17");
   ASSERT_TRUE(boot::put("headrace-ucx-5-0", "no address").ok());
-  EXPECT_FALSE(ucx::fetch_address(5, &back).ok());
+  EXPECT_FALSE(ucx::fetch_address(5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
 }
 

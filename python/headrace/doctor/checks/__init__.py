@@ -1,7 +1,7 @@
 """The checks of `headrace doctor`, a file each. To add one: its file, and its line here."""
 
 from headrace.doctor.check import Check
-from headrace.doctor.checks import (cgroup, clock, cpus, gpus, launchers, limits, numa, other_mpi, reading, settings, shm,
+from headrace.doctor.checks import (cgroup, clock, cpus, distance, gpus, launchers, limits, numa, other_mpi, reading, settings, shm,
                                     ucx)
 
 CHECKS = (
@@ -12,6 +12,7 @@ CHECKS = (
     Check("single-copy", "Limits", "one process reads another's memory (tried)", reading.look),
     Check("cpus", "Processors", "CPUs that may be used, SMT, frequency governor", cpus.look),
     Check("clock", "Processors", "clock source, virtual machine, container", clock.look),
+    Check("distance", "Processors", "NUMA nodes of GPUs and RDMA devices, beside those of the CPUs that may be used", distance.look),
     Check("mpi", "Software", "mpicc, mpiexec and libmpi of somebody else; variables of another MPI", other_mpi.look),
     Check("settings", "Software", "HEADRACE_ variables that are no setting, or have no possible value", settings.look),
     Check("launch", "Network", "what starts ranks here and elsewhere: Slurm, PBS, PMIx, ssh", launchers.look),

@@ -20,6 +20,8 @@ _REASONS = {
     804: ("forward compatibility is not for this hardware", "take the compat directory out of LD_LIBRARY_PATH"),
     999: ("the driver failed", "nvidia-smi and dmesg say more; often: modprobe nvidia-uvm"),
 }
+_CLOCKS_SET = 0x2
+_SLOWED = {0x8: "hardware slowdown", 0x20: "too hot (software)", 0x40: "too hot (hardware)", 0x80: "power brake"}
 _IDENTIFIER = re.compile(r"(GPU|MIG)-[0-9a-fA-F]{1,8}.*")
 _MPS = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
         "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT")
@@ -102,6 +104,23 @@ def _mps(facts: Facts) -> Iterator[Finding]:
         yield note("gpu.mps-variables", f"{', '.join(set_)}, without MPS", "they have no effect", "unset them")
 
 
+def _clocks(devices: list[dict]) -> Iterator[Finding]:
+    """What holds clocks down now; an idle GPU is slow of itself, and nothing holds it."""
+    def with_clock(index: int, why: str) -> str:
+        device = devices[index]
+        return f"GPU {index}: {why}" + (f" ({device['clock']} of {device['most']} MHz)" if device.get("clock") and device.get("most") else "")
+
+    held = {index: [why for bit, why in _SLOWED.items() if (device.get("slowed") or 0) & bit] for index, device in enumerate(devices)}
+    slowed = [with_clock(index, ", ".join(why)) for index, why in held.items() if why]
+    if slowed:
+        yield warning("gpu.slowed", "clocks are held down: " + "; ".join(slowed), "kernels and copies take longer than on other machines",
+                      "cooling and power supply: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER")
+    set_ = [with_clock(index, "set") for index, device in enumerate(devices) if (device.get("slowed") or 0) & _CLOCKS_SET]
+    if set_:
+        yield note("gpu.clocks-set", "clocks have been set below what they may be: " + "; ".join(set_), "kernels take longer, times differ less",
+                   "as root: nvidia-smi -rac, nvidia-smi -rgc")
+
+
 def _nvml(answer: dict) -> Iterator[Finding]:
     if answer["state"] != "opened":
         reason = answer.get("reason", "libnvidia-ml.so.1 is not there")
@@ -127,6 +146,7 @@ def _nvml(answer: dict) -> Iterator[Finding]:
         yield warning("gpu.mig", f"MIG is on for GPUs {those(lambda device: device['mig'])}",
                       "a process sees one instance; no peer access, and no IPC between instances: messages go through the host",
                       "for jobs of several ranks: as root nvidia-smi -mig 0")
+    yield from _clocks(answer["devices"])
     if those(lambda device: device["persistence"] is False):
         yield note("gpu.not-persistent", f"persistence mode is off on GPUs {those(lambda device: device['persistence'] is False)}",
                    "the first program after a pause waits seconds for the driver", "systemctl enable --now nvidia-persistenced")

@@ -1,18 +1,20 @@
-"""The links of hosts, GPUs or cores, measured in pairs by the benchmark `links` (docs/doctor.md)."""
+"""The links of hosts, GPUs or cores, measured in pairs by the benchmark `links`, and those between a host and its GPUs, by `host_gpu`
+(docs/doctor.md)."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from headrace.bench.child import Failed, run_json
+from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs, locate
 
 SECONDS = 300.0
 _SHORT = 8
 _MOST_CORES = 8
+HOST_AND_GPUS = "host and GPUs"
 
 Times = Mapping[tuple[int, int], float]  # microseconds by ranks; latency: the lower rank first; else from, to
 
@@ -21,12 +23,17 @@ Times = Mapping[tuple[int, int], float]  # microseconds by ranks; latency: the l
 class Links:
     """One kind of links. `ends` names the ranks."""
 
-    what: str  # "hosts", "GPUs", "cores"
+    what: str  # "hosts", "GPUs", "host and GPUs", "cores"
     ends: Sequence[str]
     bytes: int  # of a long message
-    latency: Times
+    latency: Times  # none between a host and its GPUs
     stream: Times
     together: Times  # the same with all ranks busy
+
+    @property
+    def in_company(self) -> bool:
+        """Whether there is anything to share with where all are busy."""
+        return len(self.ends) >= (3 if self.what == HOST_AND_GPUS else 4)
 
     def between(self, pair: tuple[int, int], arrow: str) -> str:
         return f"{self.ends[pair[0]]} {arrow} {self.ends[pair[1]]}"
@@ -40,6 +47,8 @@ class Links:
 @dataclass(frozen=True)
 class RunFacts:
     measured: Sequence[Links]
+    builds: Mapping[str, str] = field(default_factory=dict)  # of the library, by host
+    library: str = ""
 
 
 def slower(times: Times) -> list[tuple[float, tuple[int, int]]]:
@@ -61,29 +70,55 @@ def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
     return Links(what, ends, length, found.get(("alone", False), {}), found.get(("alone", True), {}), found.get(("together", True), {}))
 
 
+def _builds(programs: Programs, where: Sequence[str]) -> dict[str, str]:
+    """What tells the library of each host from another build, by the name of the host."""
+    ask = 'echo "headrace-build $(uname -n) $(sha256sum "$0" 2>/dev/null | cut -c 1-64 || :) none"'
+    text = run([str(programs.mpiexec), *where, "--ppn", "1", "sh", "-c", ask, str(programs.library)], 120, programs.environment())
+    words = (line.split() for line in text.splitlines() if "headrace-build" in line)
+    return {line[at + 1]: line[at + 2] for line in words for at in [line.index("headrace-build")] if len(line) > at + 2}
+
+
 def _host_names(report: Mapping, ranks: int) -> list[str]:
     return [str(report.get(f"host {rank}", rank)) for rank in range(ranks)]
 
 
+def _host_and_gpus(programs: Programs, gpus: int) -> Links:
+    """A rank a GPU, placed as ranks of a job are."""
+    command = [str(programs.mpiexec), "-n", str(gpus), str(programs.find("host_gpu"))]
+    report = run_json(command, SECONDS, {**programs.environment(), "HEADRACE_OVERSUBSCRIBE": "quiet"})
+    return read(report, HOST_AND_GPUS, ["host", *(f"GPU {index}" for index in range(gpus))])
+
+
 def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -> Links:
     command = [str(programs.mpiexec), *words, str(programs.find("links")), "--mem", memory]
-    report = run_json(command, SECONDS, programs.environment())
+    report = run_json(command, SECONDS, programs.environment(), elsewhere=what == "hosts")
     ranks = int(report["ranks"])
     names = _host_names(report, ranks) if what == "hosts" else [f"{what[:-1]} {rank}" for rank in range(ranks)]
     return read(report, what, names)
 
 
-def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int) -> RunFacts:
-    """Hosts that are named, or those of the allocation; else what this host has. Raises Failed."""
+def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int, builds_alone: bool = False) -> RunFacts:
+    """Hosts that are named, or those of the allocation; else what this host has. `builds_alone`: no link. Raises Failed."""
     programs = locate(prefix)
     if hosts or any(name in environment for name in ("SLURM_JOB_ID", "PBS_NODEFILE")):
         where = ("--hosts", hosts) if hosts else ()
-        return RunFacts([_measure(programs, "hosts", *where, "--ppn", "1")])
+        builds = _builds(programs, where)
+        if builds_alone:
+            return RunFacts([], builds, str(programs.library))
+        try:
+            measured = [_measure(programs, "hosts", *where, "--ppn", "1")]
+        except Failed:
+            if len(set(builds.values())) < 2:
+                raise
+            measured = []  # no wonder
+        return RunFacts(measured, builds, str(programs.library))
     measured = []
+    if gpus > 0:
+        measured.append(_host_and_gpus(programs, gpus))
     if gpus > 1:
         measured.append(_measure(programs, "GPUs", "-n", str(gpus), memory="cuda"))
     if cores > 1:
         measured.append(_measure(programs, "cores", "-n", str(min(cores, _MOST_CORES)), "--bind-to", "core"))
     if not measured:
-        raise Failed("there is one core and at most one GPU here, and no link to measure: name hosts with --hosts")
+        raise Failed("there is one core and no GPU here, and no link to measure: name hosts with --hosts")
     return RunFacts(measured)

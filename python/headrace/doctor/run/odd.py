@@ -13,6 +13,8 @@ _SHOWN = 5
 _REMEDY = {
     "hosts": "look at that cable, port, and interface (ethtool, ibstat, counters of errors), and at what else uses it",
     "GPUs": "headrace doctor --only gpu: peer access, NVLink, MIG; nvidia-smi topo -m shows how they are joined",
+    "host and GPUs": "nvidia-smi -q -d PERFORMANCE and lspci -vv (LnkSta) say whether the slot's speed and width are what they should be; "
+                     "a rank near its GPU: headrace map, mpiexec --map-by",
     "cores": "these are further apart (another cache, another socket), or busy: bind ranks that talk most near to one another",
 }
 
@@ -24,6 +26,8 @@ def _named(links: Links, odd: list[tuple[float, tuple[int, int]]], arrow: str) -
 
 def latency(facts: RunFacts) -> Iterator[Finding]:
     for links in facts.measured:
+        if not links.latency:
+            continue
         odd = [each for each in slower(links.latency) if each[0] >= _ODD]
         usual = f"{statistics.median_low(links.latency.values()):.1f} us for 8 bytes between {links.what}"
         if odd:

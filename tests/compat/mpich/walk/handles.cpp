@@ -136,8 +136,9 @@ void communicators() {
   CHECK_OK(MPI_Comm_size(node, &members));
   const char* here = std::getenv("MPI_LOCALNRANKS");  // the launcher may say that they are on several hosts
   CHECK_EQ(members, here != nullptr ? std::atoi(here) : size);
-  CHECK_CLASS(MPI_Comm_split_type(MPI_COMM_WORLD, 221, 0, MPI_INFO_NULL, &node), MPI_ERR_ARG);  // the standard's number
   CHECK_OK(MPI_Comm_free(&node));
+  CHECK_EQ(node, MPI_COMM_NULL);
+  CHECK_CLASS(MPI_Comm_split_type(MPI_COMM_WORLD, 221, 0, MPI_INFO_NULL, &node), MPI_ERR_ARG);  // the standard's number
   CHECK_EQ(node, MPI_COMM_NULL);
 
   MPI_Group world, empty, self;

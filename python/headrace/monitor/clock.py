@@ -1,0 +1,25 @@
+"""The time of this process: the wall clock's at its start, and steady from then on, whatever is done to the wall clock."""
+
+from __future__ import annotations
+
+import time
+
+_JUMP = 0.5  # seconds between the two that are no mere drift
+
+
+def _steady() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the machine sleeps
+
+
+_START = time.time() - _steady()
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return _START + _steady()
+
+
+def from_wall(seconds: float) -> float:
+    """Of a time that another process has just taken from the wall clock."""
+    off = now() - time.time()
+    return seconds + off if abs(off) > _JUMP else seconds

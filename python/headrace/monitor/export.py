@@ -1,0 +1,169 @@
+"""`headrace monitor export`: the history, or a saved run, by SQL and as Parquet.
+
+    headrace monitor export --sql "SELECT name, sum(ns) / 1e9 AS s FROM named_totals WHERE kind = 'call' GROUP BY name ORDER BY s DESC"
+    headrace monitor export --parquet DIRECTORY
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headrace.monitor.history import Unreadable, connect, default_path
+from headrace.monitor.query import Wrong, job_id
+from headrace.monitor.schema import MARKS, VIEWS
+
+_EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
+_ROWS = 65536  # of a batch
+_WIDEST = 60  # characters of a column of a table
+_TIMES = {"began", "ended", "seen", "time"}
+_WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name"}
+_REALS = {"least", "mean", "most", "mpi", "value"}
+
+# File: the rows of one job (:key), and of which time those of the machine are.
+TABLES = {
+    "jobs": "SELECT key AS job, program, size, began, seen, ended AS finished FROM jobs WHERE key = :key",
+    "ranks": """SELECT jobs.key AS job, rank, pid, host, cpus, gpu, ranks.seen, ranks.ended AS finished, calls, mpi_ns, wait_ns, sent, sent_bytes, received,
+                received_bytes FROM ranks JOIN jobs ON jobs.id = ranks.job WHERE jobs.key = :key""",
+    "counters": "SELECT * FROM named_totals WHERE job = :key",
+    "counter_changes": "SELECT * FROM named_changes WHERE job = :key",
+    "rank_samples": "SELECT * FROM rank_samples WHERE job = :key",
+    "timeline": "SELECT * FROM timeline WHERE job = :key",
+    "phase_marks": "SELECT * FROM phase_marks WHERE job = :key",
+    "host_figures": "SELECT * FROM host_figures WHERE time BETWEEN (SELECT began - 5 FROM jobs WHERE key = :key) AND (SELECT seen + 5 FROM jobs WHERE key = :key)",
+}
+
+
+def open_for_questions(path: Path) -> sqlite3.Connection:
+    """Read-only, with all views and tables of the newest form. Raises Unreadable."""
+    db = connect(path)
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
+        db.execute(f"CREATE TEMP TABLE {MARKS}")
+    for name, select in VIEWS.items():
+        db.execute(f"CREATE TEMP VIEW {name} AS {select}")
+    return db
+
+
+def _batches(cursor: sqlite3.Cursor) -> Iterator[list[tuple]]:
+    while rows := cursor.fetchmany(_ROWS):
+        yield rows
+
+
+def _cell(value: object) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
+    text = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return text if len(text) <= _WIDEST else text[:_WIDEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
+    """Columns as wide as what the first batch has in them."""
+    widths: list[int] = []
+    for rows in batches:
+        cells = [[_cell(value) for value in row] for row in rows]
+        if not widths:
+            widths = [max(len(name), *(len(row[place]) for row in cells)) for place, name in enumerate(names)]
+            yield "  ".join(name.ljust(width) for name, width in zip(names, widths)).rstrip()
+        for row, values in zip(cells, rows):
+            yield "  ".join(cell.rjust(width) if isinstance(value, (int, float)) else cell.ljust(width)
+                            for cell, value, width in zip(row, values, widths)).rstrip()
+    if not widths:
+        yield "  ".join(names)
+
+
+def answer(db: sqlite3.Connection, sql: str, form: str) -> None:
+    """Prints what one statement gives. Raises Wrong."""
+    try:
+        cursor = db.execute(sql)
+        names = [column[0] for column in cursor.description or ()]
+        batches = _batches(cursor)
+        if form == "csv":
+            out = csv.writer(sys.stdout, lineterminator="\n")
+            out.writerow(names)
+            for rows in batches:
+                out.writerows(rows)
+        elif form == "json":
+            for rows in batches:
+                for row in rows:
+                    print(json.dumps(dict(zip(names, row))))
+        else:
+            for line in _table(names, batches):
+                print(line)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise Wrong(f"SQLite says: {error}") from None
+
+
+def _schema(arrow: object, names: list[str]) -> object:
+    def kind(name: str) -> object:
+        if name in _TIMES:
+            return arrow.timestamp("us", "UTC")
+        return arrow.string() if name in _WORDS else arrow.float64() if name in _REALS else arrow.bool_() if name == "finished" else arrow.int64()
+    return arrow.schema([(name, kind(name)) for name in names])
+
+
+def _converted(name: str, values: tuple) -> list:
+    if name in _TIMES:
+        return [None if value is None else round(value * 1e6) for value in values]
+    return [bool(value) for value in values] if name == "finished" else list(values)
+
+
+def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
+    """A file for each of TABLES, whole or not at all. Raises ModuleNotFoundError, OSError."""
+    import pyarrow as arrow
+    import pyarrow.parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    said = []
+    for table, select in TABLES.items():
+        cursor = db.execute(select, {"key": key})
+        names, file, count = [column[0] for column in cursor.description], folder / f"{table}.parquet", 0
+        schema, unfinished = _schema(arrow, names), folder / f".{table}.{os.getpid()}"
+        try:
+            with arrow.parquet.ParquetWriter(unfinished, schema) as writer:
+                for rows in _batches(cursor):
+                    columns = [arrow.array(_converted(name, values), kind) for name, values, kind in zip(names, zip(*rows), schema.types)]
+                    writer.write_batch(arrow.record_batch(columns, schema=schema))
+                    count += len(rows)
+            os.replace(unfinished, file)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        said.append(f"{file}: {count} rows")
+    return said
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="headrace monitor export", description="Gives the history, or a saved run, by SQL or as Parquet.",
+                                     epilog=f"Tables and views for --sql: jobs, ranks, named_totals, machine, {', '.join(VIEWS)} (docs/monitor.md).")
+    parser.add_argument("file", type=Path, nargs="?", default=default_path(), help="a history or a saved run (%(default)s)")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--sql", metavar="QUERY", help="print what one statement of SQL (SQLite) gives; the file is not changed")
+    what.add_argument("--parquet", type=Path, metavar="DIR", help="write a run's tables there, one file each")
+    parser.add_argument("--form", choices=("table", "csv", "json"), default="table", help="of what --sql prints; json: an object a line")
+    parser.add_argument("--job", default="", help="which run --parquet writes (the newest)")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> int:
+    args = _arguments(argv)
+    try:
+        db = open_for_questions(args.file)
+        if args.sql is not None:
+            answer(db, args.sql, args.form)
+            return 0
+        key = db.execute("SELECT key FROM jobs WHERE id = ?", (job_id(db, args.job),)).fetchone()[0]
+        for line in parquet(db, key, args.parquet):
+            print(line)
+    except ModuleNotFoundError:
+        print(f"headrace monitor: {_EXTRA}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stdout = None
+    except (Unreadable, Wrong, OSError, sqlite3.Error) as problem:
+        print(f"headrace monitor: {problem}", file=sys.stderr)
+        return 2
+    return 0

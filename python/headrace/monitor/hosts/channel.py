@@ -1,0 +1,140 @@
+"""A connection between two that hold the same secret.
+
+Each proves it before the other looks at anything it says: a greeting of fixed length with a number that is used once, then
+HMAC-SHA256 over both numbers and the side that proves. After that every message has a length, which is bounded, and a tag over its
+direction, its number and its bytes, so that one that was changed, left out, sent twice or sent back is refused before it is
+unpacked. Nothing is encrypted: who can see the network sees the figures.
+
+Owner: who made it. Threads: one at a time. Errors: Refused with a sentence, or OSError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import secrets
+import socket
+import time
+import zlib
+
+_MAGIC = b"HRREPRT1"
+_NONCE = 32
+_TAG = 32
+MESSAGE_MOST = 8 << 20  # bytes on the wire
+_UNPACKED_MOST = 96 << 20
+_GREETING_SECONDS = 5.0
+
+
+class Refused(Exception):
+    """Why the other side is not listened to: one sentence."""
+
+
+class WrongSecret(Refused):
+    pass
+
+
+class Closed(Refused):
+    pass
+
+
+def _digest(key: bytes, *parts: bytes) -> bytes:
+    return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
+
+
+def _read(connection: socket.socket, length: int, seconds: float) -> bytes:
+    """All of it within that time, however slowly it comes."""
+    end, parts, left = time.monotonic() + seconds, [], length
+    while left:
+        connection.settimeout(max(1e-3, end - time.monotonic()))
+        try:
+            part = connection.recv(min(left, 1 << 20))
+        except TimeoutError:
+            raise Refused(f"nothing was heard for {seconds:g} s") from None
+        if not part:
+            raise Closed("the connection was closed")
+        parts.append(part)
+        left -= len(part)
+        if left and time.monotonic() >= end:
+            raise Refused(f"a message took longer than {seconds:g} s")
+    return b"".join(parts)
+
+
+class Channel:
+    def __init__(self, connection: socket.socket, key: bytes, own: bytes, other: bytes):
+        self._connection, self._key, self._own, self._other = connection, key, own, other
+        self._sent = self._received = 0
+
+    def send(self, said: object, seconds: float = 10.0) -> None:
+        body = zlib.compress(json.dumps(said, separators=(",", ":")).encode(), 1)
+        if len(body) > MESSAGE_MOST:
+            raise Refused(f"a message of {len(body)} bytes; {MESSAGE_MOST} are the most")
+        tag = _digest(self._key, self._own, self._sent.to_bytes(8, "big"), body)
+        self._sent += 1
+        self._connection.settimeout(seconds)
+        self._connection.sendall(len(body).to_bytes(4, "big") + tag + body)
+
+    def receive(self, seconds: float = 10.0) -> object:
+        head = _read(self._connection, 4 + _TAG, seconds)
+        length = int.from_bytes(head[:4], "big")
+        if length > MESSAGE_MOST:
+            raise Refused(f"a message of {length} bytes; {MESSAGE_MOST} are the most")
+        body = _read(self._connection, length, seconds)
+        if not hmac.compare_digest(head[4:], _digest(self._key, self._other, self._received.to_bytes(8, "big"), body)):
+            raise Refused("a message that was damaged on its way")
+        self._received += 1
+        return _unpack(body)
+
+    def cut(self) -> None:
+        """From any thread: who waits in it is told."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _unpack(body: bytes) -> object:
+    try:
+        unpacker = zlib.decompressobj()
+        text = unpacker.decompress(body, _UNPACKED_MOST)
+        if unpacker.unconsumed_tail or not unpacker.eof:
+            raise Refused("a message that unpacks to more than is allowed")
+        return json.loads(text)
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise Refused(f"a message that cannot be unpacked ({error})") from None
+
+
+def accept(connection: socket.socket, secret: bytes) -> Channel:
+    """The monitor's side. Raises WrongSecret before anything that the other says means something."""
+    own = secrets.token_bytes(_NONCE)
+    connection.settimeout(_GREETING_SECONDS)
+    connection.sendall(_MAGIC + own)
+    said = _read(connection, len(_MAGIC) + _NONCE + _TAG, _GREETING_SECONDS)
+    other, proof = said[len(_MAGIC):-_TAG], said[-_TAG:]
+    if not hmac.compare_digest(proof, _digest(secret, b"collector", own, other)) or said[:len(_MAGIC)] != _MAGIC:
+        raise WrongSecret("it does not know the secret")
+    connection.sendall(_digest(secret, b"monitor", own, other))
+    return Channel(connection, _digest(secret, b"messages", own, other), b"monitor", b"collector")
+
+
+def connect(host: str, port: int, secret: bytes, seconds: float = _GREETING_SECONDS) -> Channel:
+    """The collector's side."""
+    connection = socket.create_connection((host, port), timeout=seconds)
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        greeting = _read(connection, len(_MAGIC) + _NONCE, seconds)
+        if not greeting.startswith(_MAGIC):
+            raise Refused("what answers there is no headrace monitor that takes reports, or one of another version")
+        other, own = greeting[len(_MAGIC):], secrets.token_bytes(_NONCE)
+        connection.sendall(_MAGIC + own + _digest(secret, b"collector", other, own))
+        try:
+            proof = _read(connection, _TAG, 2 * seconds)  # a wrong one is answered late
+        except (Closed, ConnectionError):
+            raise WrongSecret("it has refused the secret, or was stopped just now") from None
+        if not hmac.compare_digest(proof, _digest(secret, b"monitor", other, own)):
+            raise WrongSecret("it does not know the secret")
+        return Channel(connection, _digest(secret, b"messages", other, own), b"collector", b"monitor")
+    except BaseException:
+        connection.close()
+        raise

@@ -1,0 +1,240 @@
+"""What the collectors of other hosts report, as a source together with this host's pages.
+
+A thread takes connections, and each has a thread of its own. What a host said last is kept; figures of a host that has not just
+said something are left out, and its jobs are named as unseen, so that they do not count as ended. One that is lost is shown for a
+while, and is the same again when it comes back.
+
+Owner: the command. Threads: sweep() of the collector's; the rest by `_lock`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from headrace.monitor import clock
+from headrace.monitor.auth import Slower
+from headrace.monitor.collector import Collector
+from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, accept
+from headrace.monitor.hosts.message import Report, Wrong, unpack
+from headrace.monitor.model import Reading, Reporter, Sweep
+from headrace.monitor.source import Source
+
+_FRESH = 1.25  # periods: what is older is left out of a sweep
+_LOST_SECONDS = 10.0  # without a report
+_FORGET_SECONDS = 900.0  # after which a lost host's jobs count as ended
+_CONNECTIONS_MOST = 1024
+_STRANGERS_MOST = 32  # that have not proven the secret yet
+_AHEAD = 0.3  # of a period: how long before the collector's round reports are asked for
+_CLOCK = 0.5  # seconds by which another clock may be off before its times are corrected
+
+
+@dataclass
+class _Host:
+    name: str
+    address: str
+    channel: Channel | None  # None: lost, or ended by itself
+    since: float
+    heard: float = 0.0  # monotonic
+    why: str = ""
+    readings: dict[tuple[str, int], Reading] = field(default_factory=dict)
+    finals: set[tuple[str, int]] = field(default_factory=set)  # ended, and not in its newest report
+    machine: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def running(self) -> int:
+        return sum(not reading.ended for reading in self.readings.values())
+
+
+def _corrected(reading: Reading, by: float) -> Reading:
+    rank = replace(reading.rank, began=reading.rank.began + by)
+    return replace(reading, rank=rank, marks=tuple(mark._replace(time=mark.time + by) for mark in reading.marks))
+
+
+class Gather:
+    def __init__(self, own: Source, listener: socket.socket, secret: bytes, say: Callable[[str], None]):
+        self.own, self._listener, self._secret, self._say = own, listener, secret, say
+        self.collector: Collector | None = None  # whose rounds reports are timed for
+        self._lock = threading.Lock()
+        self._hosts: dict[str, _Host] = {}
+        self._slower = Slower()
+        self._strangers = threading.BoundedSemaphore(_STRANGERS_MOST)
+        self._closing = False
+        self._open: set[socket.socket] = set()
+
+    def start(self) -> None:
+        threading.Thread(target=self._take, name="headrace-reports", daemon=True).start()
+
+    def close(self) -> None:
+        self._closing = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self.own.close()
+
+    # --- connections ---
+    def _take(self) -> None:
+        while not self._closing:
+            try:
+                connection, where = self._listener.accept()
+            except OSError:
+                if self._closing:
+                    return
+                time.sleep(0.2)  # no descriptors left
+                continue
+            with self._lock:
+                full = len(self._open) >= _CONNECTIONS_MOST
+            if full or not self._strangers.acquire(blocking=False):
+                connection.close()
+                continue
+            with self._lock:
+                self._open.add(connection)
+            threading.Thread(target=self._serve, args=(connection, where[0]), name="headrace-report", daemon=True).start()
+
+    def _serve(self, connection: socket.socket, address: str) -> None:
+        try:
+            with connection:
+                channel = self._proven(connection, address)
+                if channel:
+                    self._listen(channel, address)
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+
+    def _proven(self, connection: socket.socket, address: str) -> Channel | None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return accept(connection, self._secret)
+        except WrongSecret:
+            delay = self._slower.wrong()
+            self._say(f"somebody at {address} wanted to report and does not know the secret; refused")
+            time.sleep(delay)
+        except (Refused, OSError):
+            pass  # gone, or silent
+        finally:
+            self._strangers.release()
+        return None
+
+    def _listen(self, channel: Channel, address: str) -> None:
+        host, why = None, ""
+        try:
+            while not self._closing:
+                report = unpack(channel.receive(_LOST_SECONDS))
+                host = self._keep(report, channel, address)
+                channel.send({"wait": self._wait(), "details": self.collector.details_seconds if self.collector else 1.0})
+                if report.last:
+                    break
+        except Refused as refused:
+            why = str(refused)
+        except Wrong as wrong:
+            why = f"its report has {wrong}"
+        except OSError as error:
+            why = error.strerror or str(error)
+        if host:
+            self._lose(host, channel, why)
+        elif why and not self._closing:
+            self._say(f"a collector at {address} was not understood: {why}")
+
+    def _wait(self) -> float:
+        """Seconds after which the next look there is in time for the collector's next round but one at most."""
+        if not self.collector or not self.collector.due:
+            return self.collector.period if self.collector else 1.0
+        period = self.collector.period
+        wait = self.collector.due - _AHEAD * period - time.monotonic()
+        while wait < 0.5 * period:
+            wait += period
+        return round(wait, 4)
+
+    def _keep(self, report: Report, channel: Channel, address: str) -> _Host:
+        off = clock.now() - report.time
+        readings = [_corrected(reading, off) for reading in report.readings] if abs(off) > _CLOCK else report.readings
+        with self._lock:
+            host = self._hosts.get(report.place)
+            if host is None or host.channel is not channel:
+                if host and host.channel:
+                    host.channel.cut()  # half open, or a second collector of the same host
+                since = clock.now()
+                before = host
+                host = self._hosts[report.place] = _Host(report.host, address, channel, since)
+                if before:
+                    host.readings = before.readings
+                self._say(f"{report.host} ({address}) reports")
+            self._merge(host, readings)
+            host.heard, host.machine, host.remarks = time.monotonic(), report.machine, report.remarks
+        return host
+
+    @staticmethod
+    def _merge(host: _Host, readings: list[Reading]) -> None:
+        """Details stay until newer ones come; a rank that has ended stays until the collector has had its last ones."""
+        now = {(reading.rank.job, reading.rank.rank): reading for reading in readings}
+        for key, before in host.readings.items():
+            after = now.get(key)
+            if after is None:
+                if before.ended and before.details is not None and key not in host.finals:
+                    now[key] = before
+            elif after.details is None:
+                after.details, after.marks = before.details, before.marks
+        host.readings = now
+
+    def _lose(self, host: _Host, channel: Channel, why: str) -> None:
+        with self._lock:
+            if host.channel is not channel:
+                return  # another connection of it has taken over
+            host.channel, host.since, host.why = None, clock.now(), why
+            if not why:  # it has said so itself
+                host.readings = {key: reading for key, reading in host.readings.items() if reading.ended}
+        if why and not self._closing:
+            self._say(f"the collector on {host.name} ({host.address}) is lost: {why}; its figures are those of then")
+
+    # --- the source ---
+    def sweep(self, details: bool) -> Sweep:
+        found = self.own.sweep(details)
+        there = {(reading.rank.job, reading.rank.rank): reading.rank.host for reading in found.readings}
+        unseen: set[str] = set()
+        now, period = time.monotonic(), self.collector.period if self.collector else 1.0
+        with self._lock:
+            for host in self._hosts.values():
+                fresh = host.channel is not None and now - host.heard < _FRESH * period
+                self._add(found, host, there, unseen, fresh, details)
+                if host.channel or host.why:
+                    found.reporters.append(Reporter(host.name, host.address, host.channel is not None, host.since, host.running(), host.why))
+                if host.why:
+                    found.remarks.append(f"the collector on {host.name} ({host.address}) is lost: {host.why}; its figures are those of then")
+            self._forget(now, details)
+        found.unseen = frozenset(unseen)
+        return found
+
+    @staticmethod
+    def _add(found: Sweep, host: _Host, there: dict[tuple[str, int], str], unseen: set[str], fresh: bool, details: bool) -> None:
+        """A rank that was read before, on the same host, is the same; on another host its job is another one of the same name."""
+        others = {key[0] for key, reading in host.readings.items() if there.get(key, reading.rank.host) != reading.rank.host}
+        for key, reading in host.readings.items():
+            if reading.rank.job in others:
+                reading = replace(reading, rank=replace(reading.rank, job=f"{reading.rank.job}@{host.name}"[:120]))
+            elif key in there:
+                continue
+            if not fresh and not reading.ended:
+                unseen.add(reading.rank.job)
+                continue
+            there[key] = reading.rank.host
+            found.readings.append(reading if details else replace(reading, details=None, marks=()))
+            if details and reading.ended:
+                host.finals.add(key)
+        host.finals &= host.readings.keys()
+        if fresh:
+            found.machine.setdefault(host.name, host.machine)
+            found.remarks += [f"{host.name}: {remark}" for remark in host.remarks]
+
+    def _forget(self, now: float, details: bool) -> None:
+        """Hosts that ended by themselves when the collector has had their last figures, lost ones after a while."""
+        for place, host in list(self._hosts.items()):
+            if host.channel is None and (details if not host.why else now - host.heard > _FORGET_SECONDS):
+                del self._hosts[place]

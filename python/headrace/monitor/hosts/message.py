@@ -1,0 +1,106 @@
+"""A report: what one host's collector has read, as JSON, and back. What comes is checked in form, length and range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headrace.monitor.model import KINDS, PEERS, Brief, Count, Details, Mark, Rank, Reading, clean
+
+_SUM_MOST = 1 << 62
+_RANKS_MOST = 1 << 16
+_NAMES_MOST = 1 << 13  # of a kind, in one rank
+_MARKS_MOST = 1024
+_MACHINE_MOST = 1024
+
+
+class Wrong(Exception):
+    """What is wrong with a report: a few words."""
+
+
+@dataclass
+class Report:
+    place: str  # tells this host from every other
+    host: str
+    time: float  # by its clock
+    readings: list[Reading] = field(default_factory=list)
+    machine: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    last: bool = False  # it ends by itself
+
+
+def pack(report: Report) -> dict:
+    return {"place": report.place, "host": report.host, "time": report.time, "last": report.last, "machine": report.machine,
+            "remarks": report.remarks, "ranks": [_pack(reading) for reading in report.readings]}
+
+
+def _pack(reading: Reading) -> list:
+    who = reading.rank
+    details = reading.details and {kind: {key: list(count) for key, count in counts.items()} for kind, counts in reading.details.items() if counts}
+    return [who.job, who.rank, who.size, who.pid, who.host, who.program, who.began, who.cpus, who.gpu, list(reading.brief), reading.ended,
+            reading.function, reading.waits_for, details, [list(mark) for mark in reading.marks]]
+
+
+def _whole(value: object, most: int = _SUM_MOST, least: int = 0) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise Wrong("a number out of its range")
+    return value
+
+
+def _real(value: object) -> float:
+    if type(value) not in (int, float) or not -1e18 <= value <= 1e18:
+        raise Wrong("a number out of its range")
+    return float(value)
+
+
+def _text(value: object, most: int = 120) -> str:
+    if type(value) is not str:
+        raise Wrong("a name that is none")
+    return clean(value, most)
+
+
+def _list(value: object, most: int, length: int | None = None) -> list:
+    if type(value) is not list or len(value) > most or length is not None and len(value) != length:
+        raise Wrong("a list of another length")
+    return value
+
+
+def _table(value: object, most: int) -> dict:
+    if type(value) is not dict or len(value) > most:
+        raise Wrong("a table of another form")
+    return value
+
+
+def unpack(said: object) -> Report:
+    """Raises Wrong."""
+    said = _table(said, 16)
+    if not {"place", "host", "time", "last", "machine", "remarks", "ranks"} <= said.keys():
+        raise Wrong("parts are missing")
+    return Report(_text(said["place"]), _text(said["host"]), _real(said["time"]), [_unpack(one) for one in _list(said["ranks"], _RANKS_MOST)],
+                  {_text(name): _real(value) for name, value in _table(said["machine"], _MACHINE_MOST).items()},
+                  [_text(one, 300) for one in _list(said["remarks"], 64)], said["last"] is True)
+
+
+def _unpack(one: object) -> Reading:
+    job, rank, size, pid, host, program, began, cpus, gpu, brief, ended, function, waits_for, details, marks = _list(one, 15, 15)
+    who = Rank(_text(job), _whole(rank, 1 << 31), _whole(size, 1 << 31), _whole(pid, 1 << 31), _text(host), _text(program), _real(began),
+               _text(cpus), _text(gpu))
+    figures = Brief(*map(_whole, _list(brief, len(Brief._fields), len(Brief._fields))))
+    return Reading(who, figures, ended is True, None if details is None else _details(details), _text(function),
+                   None if waits_for is None else _whole(waits_for, 1 << 31),
+                   tuple(Mark(_whole(number), _real(time), _whole(level, 1 << 31, -(1 << 31)))
+                         for number, time, level in (_list(mark, 3, 3) for mark in _list(marks, _MARKS_MOST))))
+
+
+def _details(said: object) -> Details:
+    found: Details = {}
+    for kind, counts in _table(said, len(KINDS)).items():
+        if kind not in KINDS:
+            raise Wrong("a kind of counter that is none")
+        found[kind] = {_key(kind, key): Count(*map(_whole, _list(count, 3, 3))) for key, count in _table(counts, _NAMES_MOST).items()}
+    return found
+
+
+def _key(kind: str, key: str) -> str:
+    if kind in PEERS and not (key.isascii() and key.isdecimal() and len(key) < 10):
+        raise Wrong("a peer that is no rank")
+    return _text(key)

@@ -1,0 +1,140 @@
+"""`headrace monitor --report-to`: what is read on this host goes to a monitor on another one.
+
+It looks about once a second, when the monitor asks for it, and goes on looking while there is no connection, so that the last
+figures of ranks that end meanwhile are sent later. It tries to connect again ever more seldom, at most every half a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+
+from headrace.monitor import clock
+from headrace.monitor.collector import Collector
+from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, connect
+from headrace.monitor.hosts.message import Report, pack
+from headrace.monitor.model import Reading
+
+_ENDED_MOST = 20_000  # ranks that are kept for a monitor that cannot be reached
+_AGAIN = (1.0, 30.0)  # seconds between two tries
+_WAIT = (0.1, 5.0)  # what a monitor may ask for
+
+
+def place() -> str:
+    """Tells this host, or this container, from others."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        return f"{platform.node()} {boot} {os.readlink('/proc/self/ns/pid')} {os.getuid()}"
+    except OSError:
+        return platform.node()
+
+
+def parts_of(address: str) -> tuple[str, int]:
+    """HOST:PORT, [ADDRESS]:PORT. Raises ValueError."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"{address!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+class Reporter:
+    def __init__(self, collector: Collector, address: tuple[str, int], secret: bytes, say: Callable[[str], None]):
+        """`collector`: one without a history, whose thread is not started."""
+        self.collector, self.address, self.secret, self.say = collector, address, secret, say
+        self.stop = threading.Event()
+        self._outbox: dict[tuple[str, int], Reading] = {}
+        self._channel: Channel | None = None
+        self._again, self._delay = 0.0, _AGAIN[0]
+        self._lost = self._was_connected = False
+
+    def run(self) -> None:
+        """Until `stop`. Raises WrongSecret."""
+        try:
+            while not self.stop.is_set():
+                self._look()
+                self.stop.wait(self._exchange())
+        finally:
+            self._end()
+
+    def _look(self) -> None:
+        try:
+            self.collector.round()
+        except Exception as error:  # what can be read next time is sent then
+            self.say(f"could not look at this host's jobs ({type(error).__name__}: {error}); it is tried again")
+        now = {(reading.rank.job, reading.rank.rank): reading for reading in self.collector.state.sweep.readings}
+        for key, before in self._outbox.items():
+            after = now.get(key)
+            if after is None:
+                if before.ended:
+                    now[key] = before
+            elif after.details is None and before.details is not None:
+                after.details, after.marks = before.details, before.marks
+        for key in [key for key, reading in now.items() if reading.ended][:max(0, len(now) - _ENDED_MOST)]:
+            del now[key]
+        self._outbox = now
+
+    def _report(self, last: bool = False) -> Report:
+        state = self.collector.state
+        machine = next(iter(state.machine.values()), {})
+        return Report(place(), platform.node(), clock.now(), list(self._outbox.values()), machine, state.remarks[:8], last)
+
+    def _exchange(self) -> float:
+        """Sends what there is. Seconds until the next look."""
+        try:
+            if self._channel is None and not self._connected():
+                return self.collector.period
+            self._channel.send(pack(self._report()))
+            said = self._channel.receive()
+        except (OSError, Refused) as error:
+            if isinstance(error, WrongSecret) and not self._was_connected:
+                raise
+            self._drop(error)
+            return self.collector.period
+        self._forget_sent()
+        return self._asked(said)
+
+    def _forget_sent(self) -> None:
+        there = {(reading.rank.job, reading.rank.rank) for reading in self.collector.state.sweep.readings}
+        self._outbox = {key: reading for key, reading in self._outbox.items() if key in there}
+        for reading in self._outbox.values():
+            reading.details, reading.marks = None, ()
+
+    def _asked(self, said: object) -> float:
+        wanted = said if isinstance(said, dict) else {}
+        numbers = [value if isinstance(value := wanted.get(name), (int, float)) else 1.0 for name in ("wait", "details")]
+        self.collector.details_least = min(60.0, max(0.0, numbers[1]))
+        return min(_WAIT[1], max(_WAIT[0], numbers[0]))
+
+    def _connected(self) -> bool:
+        if time.monotonic() < self._again:
+            return False
+        host, port = self.address
+        self._channel = connect(host, port, self.secret)
+        self.say(f"reports to {host}, port {port}")
+        self._delay, self._lost, self._was_connected = _AGAIN[0], False, True
+        return True
+
+    def _drop(self, error: Exception) -> None:
+        if self._channel:
+            self._channel.close()
+            self._channel = None
+        if not self._lost:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.say(f"no connection to {self.address[0]}, port {self.address[1]}: {why}; it is tried again, and nothing is lost of ranks that run")
+        self._lost = True
+        self._again = time.monotonic() + self._delay
+        self._delay = min(_AGAIN[1], 2 * self._delay)
+
+    def _end(self) -> None:
+        if self._channel is None:
+            return
+        try:
+            self._channel.send(pack(self._report(last=True)), 2.0)
+            self._channel.receive(2.0)
+        except (OSError, Refused):
+            pass
+        self._channel.close()

@@ -1,0 +1,58 @@
+"""The secret that collectors and the monitor share: a file that the user alone can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+_LEAST = 16  # characters
+_MOST = 1024
+
+
+class Unusable(Exception):
+    """Why there is no secret: one sentence."""
+
+
+def default_path() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "headrace" / "report-secret"
+
+
+def read(path: Path) -> bytes:
+    """`-`: the first line of standard input. Raises Unusable."""
+    if str(path) == "-":
+        return _checked(sys.stdin.readline(_MOST), "standard input")
+    try:
+        with open(path, encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise Unusable(f"{path} can be read by others, so it is no secret; make a new one, of mode 600")
+            return _checked(file.read(_MOST), str(path))
+    except OSError as error:
+        raise Unusable(f"no secret: {path}: {error.strerror}. The monitor makes it (headrace monitor --reports); bring it here") from None
+    except UnicodeDecodeError:
+        raise Unusable(f"{path} holds no text") from None
+
+
+def _checked(text: str, place: str) -> bytes:
+    secret = text.strip()
+    if len(secret) < _LEAST:
+        raise Unusable(f"{place} holds no secret of at least {_LEAST} characters")
+    return secret.encode()
+
+
+def read_or_make(path: Path) -> bytes:
+    """Raises Unusable."""
+    if str(path) == "-" or path.exists():
+        return read(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8") as out:
+            out.write(secrets.token_urlsafe(32) + "\n")
+    except FileExistsError:
+        pass  # another monitor has just made it
+    except OSError as error:
+        raise Unusable(f"no secret can be kept in {path}: {error.strerror}") from None
+    return read(path)

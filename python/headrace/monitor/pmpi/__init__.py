@@ -1,0 +1,65 @@
+"""`headrace monitor pmpi FILE`: a library for jobs of another MPI, so that the monitor sees them as far as it goes.
+
+    headrace monitor pmpi libheadrace_pmpi.so --mpicc mpicc        # that MPI's
+    mpiexec -genv LD_PRELOAD $PWD/libheadrace_pmpi.so ...          # Open MPI: mpirun -x LD_PRELOAD=...
+
+It is built here, by that MPI's compiler, from what that MPI's mpi.h declares (`prototypes`, `wrappers`) and a page of counters of
+the same form as Headrace's own (the files in C, which are put together): no other way fits every MPI and version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from headrace.monitor.pmpi.prototypes import parse
+from headrace.monitor.pmpi.wrappers import write
+
+_PARTS = [Path(__file__).parent / f"{name}.c" for name in ("layout", "counting", "text", "publish")]
+
+
+class Failed(Exception):
+    """Why it was not built: a sentence, perhaps with what the compiler said."""
+
+
+def _run(words: list[str], what: str, folder: str) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=folder, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{words[0]} could not be run: {error}") from None
+    if done.returncode != 0:
+        raise Failed(f"{words[0]} could not {what}:\n{done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def build(file: Path, mpicc: str) -> str:
+    """Returns a sentence. Raises Failed."""
+    compiler = shutil.which(mpicc)
+    if compiler is None:
+        raise Failed(f"{mpicc} is not there; --mpicc names the compiler of the MPI whose jobs are to be seen")
+    with tempfile.TemporaryDirectory(prefix="headrace-pmpi-") as folder:
+        (Path(folder) / "mpi.c").write_text("#include <mpi.h>\n")
+        functions = parse(_run([compiler, "-E", "-P", "mpi.c"], "read its mpi.h", folder))
+        if not any(function.name == "Send" for function in functions):
+            raise Failed(f"the mpi.h of {mpicc} declares no MPI_Send and PMPI_Send; it is of no MPI that can be looked into")
+        (Path(folder) / "wrappers.c").write_text(write(functions, _PARTS))
+        _run([compiler, "-O2", "-w", "-fPIC", "-shared", "-pthread", "-o", str(file.resolve()), "wrappers.c"], "compile it", folder)
+    return f"{file}: {len(functions)} functions of {compiler}. Preload it in the ranks (LD_PRELOAD={file.resolve()})"
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="headrace monitor pmpi", description="Builds a library by which the monitor sees jobs of another MPI: "
+                                     "calls, their time, messages by peer. Jobs of Headrace need none.")
+    parser.add_argument("file", type=Path, help="the library to write, for example libheadrace_pmpi.so")
+    parser.add_argument("--mpicc", default="mpicc", help="the compiler of that MPI (%(default)s)")
+    args = parser.parse_args(argv)
+    try:
+        print(build(args.file, args.mpicc))
+    except Failed as failed:
+        print(f"headrace monitor: {failed}", file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,67 @@
+"""What a run of `headrace tune` has measured, a line a measurement, in a file beside the one that it will write: a run that was
+ended, however that happened, goes on where it was. The file goes when all is written.
+
+What was measured on another machine or with another version is no part of it. A line that was not finished is left out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+from headrace.bench.child import Failed
+
+
+class Journal:
+    """`head`: what must be the same for measurements to be of use. Without a path nothing is kept."""
+
+    def __init__(self, path: Path | None, head: dict, afresh: bool = False):
+        self.path, self.found, self._file = path, {}, None
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 (held until the end)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise Failed(f"another headrace tune is at work on {path}") from None
+        self._file.seek(0)
+        lines = [] if afresh else self._file.readlines()
+        if lines and _read(lines[0]) == {"head": head}:
+            for line in lines[1:]:
+                entry = _read(line)
+                if isinstance(entry, dict) and "key" in entry and "value" in entry:
+                    self.found[entry["key"]] = entry["value"]
+        self._file.truncate(0)
+        self._write({"head": head})
+        for key, value in self.found.items():
+            self._write({"key": key, "value": value})
+
+    def put(self, key: str, value: object) -> None:
+        if self._file is not None:
+            self._write({"key": key, "value": value})
+        self.found[key] = value
+
+    def close(self, remove: bool) -> None:
+        """One that holds nothing is not kept."""
+        if self._file is None:
+            return
+        if remove or not self.found:
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+        self._file = None
+
+    def _write(self, entry: dict) -> None:
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno()) if "head" in entry else None
+
+
+def _read(line: str) -> object:
+    try:
+        return json.loads(line) if line.endswith("\n") else None
+    except ValueError:
+        return None

@@ -1,0 +1,130 @@
+"""Peers: for whom limits of messages are measured, each kind by one pair that stands for it.
+
+On a host: two cores of one last-level cache and two of different ones, where the CPU has both. Between hosts: pairs by their delay,
+those within a factor of two of one another together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.bench.child import Failed, run, run_json
+from headrace.bench.programs import Programs
+
+ALIKE = 2.0  # delays within this factor
+MOST_HOSTS = 16  # whose pairs are measured: each pair takes a tenth of a second or two
+CPUS = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Peers:
+    """`name`: as the tuned file has it, "" for all that messages of a knob can be for. `pairs`: of hosts, those that are alike; the
+    first is measured."""
+
+    name: str = ""
+    launch: tuple[str, ...] = ()  # options of mpiexec, besides -n 2
+    hosts: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    about: str = ""
+    delay: float = 0.0  # of hosts: microseconds of a short message
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The lines of the file."""
+        return self.pairs or (self.name,)
+
+    def text(self) -> str:
+        return self.about or self.name
+
+
+ALL = Peers()
+
+
+def last_cache(cpu: int, cpus: Path = CPUS) -> str:
+    """The CPUs of its last-level cache, as the system lists them; "" where it does not say. As src/base/last_cache.cpp."""
+    found: dict[int, str] = {}
+    for index in (cpus / f"cpu{cpu}/cache").glob("index*"):
+        try:
+            found[int((index / "level").read_text())] = (index / "shared_cpu_list").read_text().strip()
+        except (OSError, ValueError):
+            continue
+    return found[max(found)] if found and max(found) >= 2 else ""
+
+
+def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> list[Peers]:
+    """Same cache and same host, where this host has more than one last-level cache; else all."""
+    allowed = sorted(os.sched_getaffinity(0)) if allowed is None else sorted(allowed)
+    caches: dict[str, list[int]] = {}
+    for cpu in allowed:
+        caches.setdefault(last_cache(cpu, cpus), []).append(cpu)
+    near = next((members for name, members in caches.items() if name and len(members) > 1), None)
+    if len(caches) < 2 or "" in caches:
+        return [ALL]
+    far = [members[0] for members in caches.values()][:2]
+    same_host = Peers("same-host", ("--bind-to", f"user:{far[0]},{far[1]}"), about="two caches of this host")
+    if near is None:
+        return [same_host]
+    # Hardware threads of one core are listed apart from each other: the middle one is another core's.
+    pair = near[0], near[1] if len(near) == 2 else near[len(near) // 2 - 1] if len(near) // 2 > 1 else near[1]
+    return [Peers("same-cache", ("--bind-to", f"user:{pair[0]},{pair[1]}"), about="one cache"), same_host]
+
+
+def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
+    """Of the allocation, one a host, in its order, where none are named."""
+    if hosts:
+        return list(hosts)
+    text = run([str(programs.mpiexec), "--ppn", "1", "sh", "-c", 'echo "headrace-host $(uname -n)"'], 120, programs.environment())
+    return list(dict.fromkeys(line.split()[-1] for line in text.splitlines() if "headrace-host " in line))
+
+
+def one_host(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Options of mpiexec for a job on one host, where it would take several by itself."""
+    return ("--nodes", "1") if in_allocation(environment) else ()
+
+
+def in_allocation(environment: Mapping[str, str]) -> bool:
+    """Of several hosts."""
+    if environment.get("SLURM_JOB_ID"):
+        return int(environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1") > 1
+    try:
+        return len(set(Path(environment["PBS_NODEFILE"]).read_text().split())) > 1
+    except (KeyError, OSError):
+        return False
+
+
+def delays(programs: Programs, hosts: Sequence[str]) -> dict:
+    """Of each pair, by the names that the ranks have for their hosts: [[one, other, microseconds, place, place], ...]; places among
+    `hosts`. Raises Failed."""
+    used = hosts[:MOST_HOSTS]
+    report = run_json([str(programs.mpiexec), "--hosts", ",".join(f"{host}:1" for host in used), "--bind-to", "none", "-n", str(len(used)),
+                       str(programs.find("links")), "--sizes", "4096", "--reps", "9"], 300,
+                      {**programs.environment(), "HEADRACE_TUNING_FILE": "off", "HEADRACE_OVERSUBSCRIBE": "quiet"}, elsewhere=True)
+    names = [str(report.get(f"host {rank}", used[rank])) for rank in range(len(used))]
+    found = []
+    for row in report["rows"]:
+        pair, when = row["label"].split()
+        if when == "alone" and "-" in pair:
+            one, other = map(int, pair.split("-"))
+            found.append([names[one], names[other], float(row["best"]), one, other])
+    if not found:
+        raise Failed("the delays between the hosts could not be measured")
+    return {"pairs": found}
+
+
+def of_hosts(measured: dict, hosts: Sequence[str]) -> list[Peers]:
+    """Kinds of pairs, those of the least delay first. One kind stands for all hosts, also those that were not measured."""
+    kinds: list[list[list]] = []
+    for pair in sorted(measured["pairs"], key=lambda each: each[2]):
+        if kinds and pair[2] <= ALIKE * kinds[-1][0][2]:
+            kinds[-1].append(pair)
+        else:
+            kinds.append([pair])
+    found = []
+    for kind in kinds:
+        first = kind[len(kind) // 2]
+        names = tuple(f"{one},{other}" for one, other, *_ in kind) if len(kinds) > 1 else ()
+        found.append(Peers("", (), (hosts[first[3]], hosts[first[4]]), names, f"{first[0]} - {first[1]}, {first[2]:.0f} us", first[2]))
+    return found

@@ -1,0 +1,34 @@
+"""Work: the measurements of a run, each done once: shown by the progress bar, and written into the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from headrace.bench.progress import Progress
+from headrace.tune.journal import Journal
+
+Result = TypeVar("Result")
+
+
+class Work:
+    def __init__(self, journal: Journal, progress: Progress | None = None):
+        self.journal, self.progress = journal, progress or Progress(())
+        self.repeated = 0  # measurements that the journal had
+        self.failures: list[str] = []
+
+    def do(self, name: str, key: str, measure: Callable[[], Result]) -> Result:
+        """`name`: steps of one name take equally long. `key`: tells this measurement from all others, of later runs, too.
+        What measure() returns is written as JSON, and read back as that. Failed is passed on, and not written."""
+        if key in self.journal.found:
+            self.progress.skip(name)
+            self.repeated += 1
+            return self.journal.found[key]
+        self.progress.step(name)
+        value = measure()
+        self.journal.put(key, value)
+        return value
+
+    def left_out(self, name: str) -> None:
+        """A step that will not be done, as its like has failed."""
+        self.progress.skip(name)

@@ -1,0 +1,19 @@
+// The last-level cache that a process keeps to: that of the cores it may run on, where all of them have the same one.
+//
+// Owner: plain values. Threads: any. Reads a few small files of /sys.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace hr {
+
+// The CPUs of that cache, as the system lists them ("0-7,64-71"): equal for processes that share it. Empty where the
+// process may run under several, is not there, or the system does not say. 0: this process.
+[[nodiscard]] std::string last_cache_of(pid_t process);
+
+// The last-level cache of one CPU, from a directory that stands for /sys/devices/system/cpu.
+[[nodiscard]] std::string last_cache_of_cpu(unsigned cpu, const std::string& directory);
+
+}  // namespace hr

@@ -1,0 +1,18 @@
+// Partitions that kernels mark, under MPICH's names (include/mpi-ext.h says what the functions do).
+#include "mpich/beyond.hpp"
+#include "mpich/conversions.hpp"
+#include "mpich/entry.hpp"
+#include "mpix-device.h"
+
+using namespace hr::mpich;  // NOLINT
+
+extern "C" {
+
+HR_EXPORT int MPIX_Prequest_create(int request, MPIX_Prequest* prequest) {
+  return ErrorCode::out(call_beyond("MPIX_Prequest_create", in<Kind::kRequest>(request), prequest));
+}
+
+HR_EXPORT int MPIX_Prequest_free(MPIX_Prequest* prequest) {
+  return ErrorCode::out(call_beyond("MPIX_Prequest_free", prequest));
+}
+}
