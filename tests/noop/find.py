@@ -47,16 +47,19 @@ def costs(build: Path) -> dict[str, float]:
     return {name: float(cost) for name, _, cost in (line.split() for line in lines)}
 
 
+def is_program(word: str, build: Path) -> bool:
+    path = Path(word)
+    return word.startswith(str(build)) and path.name != "mpiexec" and path.is_file() and os.access(word, os.X_OK)
+
+
 def tests(build: Path) -> list[Test]:
-    """Those that mpiexec runs."""
+    """Those that run one program of the build, under mpiexec or alone."""
     listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout)
     cost, found = costs(build), []
     for each in listed["tests"]:
         command = each.get("command", [])
-        if not command or Path(command[0]).name != "mpiexec":
-            continue
-        programs = [at for at, word in enumerate(command) if at > 0 and word.startswith(str(build)) and os.access(word, os.X_OK) and Path(word).is_file()]
-        if not programs:
+        programs = [at for at, word in enumerate(command) if is_program(word, build)]
+        if len(programs) != 1 or programs[0] > 0 and Path(command[0]).name != "mpiexec":
             continue
         properties = {p["name"]: p["value"] for p in each["properties"]}
         if properties.keys() & {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "DISABLED"} or "bench" in properties.get("LABELS", []):
