@@ -75,7 +75,7 @@ PIP = ["{build}/environment/bin/python", "-m", "pip", "install", "-v", "--no-bui
 
 # Those that its build registers as tests (it looks for words that they do not write: the exit code counts), less those that measure
 # for minutes (mir_perf1, mir_perf2, perf, perfmod, perform), two that multiply
-# matrices without a BLAS (mmatrix, testmatmultc), and seven that fail alike on MPICH 5 (mulmatpatchc, pg2test, pgtest, test,
+# matrices without a BLAS (mmatrix, testmatmultc), and seven that fail, three of them alike on MPICH 5 (mulmatpatchc, pg2test, pgtest, test,
 # random, simple_groups_comm, simple_groups_commc).
 GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi nb2test nbtest ndim
     normc ntestc ntestfc packc patch patch2 patch_enumc patch_enumf perf2 print scan
