@@ -17,7 +17,7 @@ PROGRAMS = {
     "latency": (2, SMALL), "bandwidth": (2, SMALL), "bibw": (2, SMALL), "message_rate": (2, SMALL), "collective": (3, ("--sizes", "8,3000", "--reps", "5", "--iters", "5")),
     "datatypes": (2, ("--sizes", "8,3000", "--reps", "5", "--iters", "5")), "matching": (2, ("--reps", "5", "--iters", "5")), "overlap": (2, SMALL),
     "threads": (2, ("--sizes", "8", "--reps", "5", "--iters", "20")), "one_sided": (2, ("--sizes", "8,3000", "--reps", "5", "--iters", "5")),
-    "faces": (4, ()), "halo3d": (4, ("--local", "12", "--pattern", "all", "--steps", "5", "--no-identity-check")), "diffusion2d": (4, ()), "laplace2d": (2, ()),
+    "faces": (4, ()), "halo3d": (4, ("--local", "12", "--pattern", "all", "--steps", "5", "--no-identity-check")), "diffusion2d": (4, ()),
 }
 # What the library that looks calls itself, where its calls are counted as well: a fixed number of times, or for each message.
 OWN = {"MPI_Comm_rank": 1, "MPI_Comm_size": 1, "MPI_Bcast": 1}
