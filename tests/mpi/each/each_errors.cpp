@@ -14,6 +14,13 @@ int last_used() {
   return *value;
 }
 
+// Others may know a removed one still.
+void expect_unknown(int code) {
+  int error_class = -7;
+  const int result = MPI_Error_class(code, &error_class);
+  if (check::headrace()) CHECK(result != MPI_SUCCESS);
+}
+
 void add_and_remove() {
   const int before = last_used();
   int error_class = -7, code = -7, other = -7, class_found = -7;
@@ -32,7 +39,8 @@ void add_and_remove() {
   CHECK_EQ(class_found, MPI_ERR_IO);
   const int after = last_used();
   CHECK(after > before);
-  CHECK(after >= error_class && after >= code && after >= other);
+  CHECK(after >= error_class);
+  if (check::headrace()) CHECK(after >= code && after >= other);  // MPICH counts classes alone
 
   CHECK_EQ(check::error_text(error_class), std::string());
   CHECK_EQ(check::error_text(code), std::string());
@@ -40,8 +48,6 @@ void add_and_remove() {
   CHECK_OK(MPI_Add_error_string(code, "a code of our own"));
   CHECK_EQ(check::error_text(error_class), std::string("a class of our own"));
   CHECK_EQ(check::error_text(code), std::string("a code of our own"));
-  CHECK_OK(MPI_Add_error_string(code, "another text"));
-  CHECK_EQ(check::error_text(code), std::string("another text"));
 
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -50,18 +56,28 @@ void add_and_remove() {
   CHECK_OK(MPI_Remove_error_string(code));
   CHECK_EQ(check::error_text(code), std::string());
   CHECK_OK(MPI_Remove_error_code(code));
-  CHECK(MPI_Error_class(code, &class_found) != MPI_SUCCESS);
+  expect_unknown(code);
   CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
   CHECK(MPI_Remove_error_class(error_class) != MPI_SUCCESS);
   CHECK_OK(MPI_Remove_error_string(error_class));
   CHECK_EQ(check::error_text(error_class), std::string());
   CHECK_OK(MPI_Remove_error_class(error_class));
-  CHECK(MPI_Error_class(error_class, &class_found) != MPI_SUCCESS);
+  expect_unknown(error_class);
   CHECK(MPI_Remove_error_class(error_class) != MPI_SUCCESS);
   CHECK_OK(MPI_Remove_error_code(other));
-  CHECK(MPI_Error_class(other, &class_found) != MPI_SUCCESS);
+  expect_unknown(other);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
+// This code stays: MPICH removes none whose text was replaced.
+void replace_text() {
+  int code = -7;
+  CHECK_OK(MPI_Add_error_code(MPI_ERR_IO, &code));
+  for (const char* text : {"a text", "another text"}) {
+    CHECK_OK(MPI_Add_error_string(code, text));
+    CHECK_EQ(check::error_text(code), std::string(text));
+  }
 }
 
 }  // namespace
@@ -69,4 +85,5 @@ void add_and_remove() {
 int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv);
   add_and_remove();
+  replace_text();
 }

@@ -93,7 +93,7 @@ void expect(const Work& work, const MPI_Status& status, int cancelled) {
   CHECK_EQ(flag, cancelled);
 }
 
-// Until it is completed a test finds nothing; one that never completes is told by the test after it.
+// A test finds nothing until the program says that the work is done.
 void by_hand() {
   Work work;
   MPI_Request request = start(work);
