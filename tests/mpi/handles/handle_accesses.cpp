@@ -13,7 +13,7 @@
 static int syncs = 0;
 
 // The library's, counted.
-extern "C" int fsync(int descriptor) {
+extern "C" __attribute__((visibility("default"))) int fsync(int descriptor) {
   ++syncs;
   return static_cast<int>(::syscall(SYS_fsync, descriptor));
 }
