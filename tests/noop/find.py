@@ -62,7 +62,7 @@ def tests(build: Path) -> list[Test]:
         if len(programs) != 1 or programs[0] > 0 and Path(command[0]).name != "mpiexec":
             continue
         properties = {p["name"]: p["value"] for p in each["properties"]}
-        if properties.keys() & {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "DISABLED"} or "bench" in properties.get("LABELS", []):
+        if properties.keys() & {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "DISABLED"} or {"bench", "mpich"} & set(properties.get("LABELS", [])):
             continue
         environment = properties.get("ENVIRONMENT", [])
         found.append(Test(each["name"], command, dict(word.split("=", 1) for word in environment), programs[0], cost.get(each["name"], 1.0)))
