@@ -1,6 +1,8 @@
 /* Buffers that are changed or used before their operations are complete, and buffers of one call that overlap. */
-/* EXPECT MPI_ERR_BUFFER: buffer: buf \(.*\) of MPI_Isend at {isend}\(main\) was changed before the operation was complete */
-/* EXPECT MPI_ERR_BUFFER: buffer: buf \(.*\) overlaps, from .* on, the receive buffer of MPI_Irecv at {irecv}\(main\), which is not complete */
+/* EXPECT MPI_ERR_BUFFER: buffer: buf \(.*\) of MPI_Isend at {isend}\(main\) was changed before the operation was
+ * complete */
+/* EXPECT MPI_ERR_BUFFER: buffer: buf \(.*\) overlaps, from .* on, the receive buffer of MPI_Irecv at {irecv}\(main\),
+ * which is not complete */
 /* EXPECT MPI_Irecv: .*buffer: buf \(.*\) overlaps, .* the receive buffer of MPI_Irecv at {columns}\(main\) */
 /* EXPECT MPI_Sendrecv: .*buffer: sendbuf \(.*\) and recvbuf \(.*\) of this call overlap */
 /* EXPECT MPI_Wait: .*buffer: buffer \(.*\) of MPI_Ibcast at {ibcast}\(main\) was changed */
@@ -18,7 +20,7 @@ static void expect(int code) {
   show_error(code);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -73,8 +75,10 @@ int main(int argc, char **argv) {
     MPI_Start(&send);
     if (i == 1) a[0] = 99;
     int code = MPI_Wait(&send, MPI_STATUS_IGNORE);
-    if (i == 1) expect(code);
-    else if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 9);
+    if (i == 1)
+      expect(code);
+    else if (code != MPI_SUCCESS)
+      MPI_Abort(MPI_COMM_WORLD, 9);
     MPI_Recv(c, 8, MPI_INT, before, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Request_free(&send);

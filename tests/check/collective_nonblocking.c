@@ -1,12 +1,15 @@
-/* Non-blocking collectives that do not agree are told where they are compared; nobody ends the one that waits. EXIT any */
-/* EXPECT check full: collective: members of the communicator call different functions: rank \d: MPI_I\w+ at collective_nonblocking.c:\d+ \(main\), rank \d: MPI_I\w+ at collective_nonblocking.c:\d+ \(main\); all must */
-/* EXPECT check full: deadlock: rank 0 waits in MPI_Wait for all members \(MPI_Ibarrier at {barrier}\(main\)\) at {wait}\(main\), rank 1 waits in MPI_Finalize for all members of MPI_COMM_WORLD at {end}\(main\) */
+/* Non-blocking collectives that do not agree are told where they are compared; nobody ends the one that waits. EXIT any
+ */
+/* EXPECT check full: collective: members of the communicator call different functions: rank \d: MPI_I\w+ at
+ * collective_nonblocking.c:\d+ \(main\), rank \d: MPI_I\w+ at collective_nonblocking.c:\d+ \(main\); all must */
+/* EXPECT check full: deadlock: rank 0 waits in MPI_Wait for all members \(MPI_Ibarrier at {barrier}\(main\)\) at
+ * {wait}\(main\), rank 1 waits in MPI_Finalize for all members of MPI_COMM_WORLD at {end}\(main\) */
 /* EXPECT check full: a deadlock ends the job */
 #include <mpi.h>
 
 #include "wrong.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, data = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -17,6 +20,6 @@ int main(int argc, char **argv) {
     MPI_Ibcast(&data, 0, MPI_INT, 0, MPI_COMM_WORLD, &request);
   }
   MPI_Wait(&request, MPI_STATUS_IGNORE); /* HERE wait */
-  MPI_Finalize(); /* HERE end */
+  MPI_Finalize();                        /* HERE end */
   return 0;
 }

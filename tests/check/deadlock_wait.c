@@ -1,5 +1,7 @@
 /* A ring of long messages that all send first, of which rank 1 waits for a receive; rank 2 is at its end. EXIT any */
-/* EXPECT check full: deadlock: .*rank 0 waits in MPI_Send to rank 1 with tag 1 of MPI_COMM_WORLD at {send}\(main\).*rank 1 waits in MPI_Waitall for a message from rank 2 with tag 2 \(MPI_Irecv at {irecv}\(main\)\) at {wait}\(main\) */
+/* EXPECT check full: deadlock: .*rank 0 waits in MPI_Send to rank 1 with tag 1 of MPI_COMM_WORLD at
+ * {send}\(main\).*rank 1 waits in MPI_Waitall for a message from rank 2 with tag 2 \(MPI_Irecv at {irecv}\(main\)\) at
+ * {wait}\(main\) */
 /* EXPECT check full: deadlock: rank [012] waits in */
 /* EXPECT check full: a deadlock */
 #include <mpi.h>
@@ -8,7 +10,7 @@
 
 static int data[1 << 20], more[1 << 20];
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,9 +1,12 @@
 /* Accesses of one epoch to the same memory of a target, and calls outside epochs. */
 /* EXPECT MPI_Put: MPI_ERR_RMA_SYNC|error: MPI_Put: MPI_ERR_RMA_SYNC */
 /* EXPECT MPI_Win_unlock: MPI_ERR_RMA_SYNC */
-/* EXPECT MPI_Put: MPI_ERR_RMA_CONFLICT: epoch: bytes 4 to 7 of the window's memory at rank 0 is written here, and in the same epoch is written by MPI_Put at {put}\(main\) */
-/* EXPECT MPI_Get: MPI_ERR_RMA_CONFLICT: epoch: bytes 0 to 3 .* is read here, and in the same epoch is written by MPI_Put at {put}\(main\) */
-/* EXPECT MPI_Put: MPI_ERR_RMA_CONFLICT: epoch: .* is written here, and in the same epoch is updated by MPI_Accumulate at {accumulate}\(main\) */
+/* EXPECT MPI_Put: MPI_ERR_RMA_CONFLICT: epoch: bytes 4 to 7 of the window's memory at rank 0 is written here, and in
+ * the same epoch is written by MPI_Put at {put}\(main\) */
+/* EXPECT MPI_Get: MPI_ERR_RMA_CONFLICT: epoch: bytes 0 to 3 .* is read here, and in the same epoch is written by
+ * MPI_Put at {put}\(main\) */
+/* EXPECT MPI_Put: MPI_ERR_RMA_CONFLICT: epoch: .* is written here, and in the same epoch is updated by MPI_Accumulate
+ * at {accumulate}\(main\) */
 #include <mpi.h>
 
 #include "wrong.h"
@@ -16,7 +19,7 @@ static void expect(int code, int class) {
   show_error(code);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int *memory, a[4] = {1, 2, 3, 4}, b[4], rank;
   MPI_Win win;

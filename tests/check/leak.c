@@ -1,5 +1,6 @@
 /* Handles that are not given back: a communicator, three datatypes of one line, a receive that nobody completes. */
-/* EXPECT leak: 1 MPI_Comm of MPI_Comm_dup at {comm}\(main\) is not given back before MPI_Finalize; free with MPI_Comm_free */
+/* EXPECT leak: 1 MPI_Comm of MPI_Comm_dup at {comm}\(main\) is not given back before MPI_Finalize; free with
+ * MPI_Comm_free */
 /* EXPECT leak: 3 MPI_Datatype of MPI_Type_contiguous at {type}\(main\) are not given back */
 /* EXPECT leak: 1 MPI_Info of MPI_Info_create at {info} */
 /* EXPECT leak: 1 MPI_Group of MPI_Comm_group at {group} */
@@ -9,7 +10,7 @@
 
 #include "wrong.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm comm, freed;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* HERE comm */

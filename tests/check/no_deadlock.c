@@ -4,7 +4,7 @@
 
 #include "wrong.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, data = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -25,12 +25,9 @@ def expectations(source: str, ranks: str):
     for number, line in enumerate(lines, 1):
         for word in re.findall(r"HERE (\w+)", line):
             marks[word] = re.escape(f"{path.name}:{number} ")
-    expected = []
-    for line in lines:
-        found = re.search(r"EXPECT (.*?)(?: \*/)?$", line)
-        if found:
-            text = re.sub(r"\{([a-z]\w*)\}", lambda match: marks[match[1]], found[1])
-            expected.append(text)
+    # A comment may go over several lines.
+    said = re.findall(r"EXPECT (.*?) \*/", re.sub(r"\n \* ?", " ", path.read_text()))
+    expected = [re.sub(r"\{([a-z]\w*)\}", lambda match: marks[match[1]], text) for text in said]
     status = next((m[1] for line in lines if (m := re.search(r"EXIT (\w+)", line))), "0")
     return expected, status
 

@@ -16,8 +16,6 @@ constexpr std::size_t kLong = std::size_t{1} << 20;
 constexpr double kCopiedBytesPerSecond = 8e9;
 constexpr std::size_t kLeastEager = 8192;
 constexpr std::size_t kMostByItself = 65536;
-// Over a byte stream nothing is gained by a copy less: UCX copies what comes in every case.
-constexpr std::size_t kMostInStream = 131072;
 
 std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::size_t bytes) {
   ucp_ep_evaluate_perf_param_t asked{};
@@ -35,7 +33,7 @@ std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::si
 
 std::size_t Path::eager_bytes() const noexcept {
   const auto covered = static_cast<std::size_t>(2 * latency_seconds * kCopiedBytesPerSecond);
-  return std::clamp(covered, kLeastEager, is_stream ? kMostInStream : kMostByItself);
+  return std::clamp(covered, kLeastEager, kMostByItself);
 }
 
 Path path_of(const Library& library, ucp_ep_h endpoint) {
