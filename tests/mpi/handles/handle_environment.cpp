@@ -199,8 +199,10 @@ int main(int argc, char** argv) {
     hardware();
     memory();
     abi();
-    fortran_sizes();
-    fortran_booleans();
+    if (check::headrace()) {  // MPICH 5.0.2 has set them itself
+      fortran_sizes();
+      fortran_booleans();
+    }
     marks();
   }
   int flag = -1;

@@ -63,9 +63,11 @@ int main(int argc, char** argv) {
   CHECK_EQ(second.code, MPI_ERR_COUNT);
 
   // An error of the session itself goes the same way.
-  MPI_Group group = MPI_GROUP_NULL;
-  CHECK(MPI_Group_from_session_pset(session, "nobody://knows", &group) != MPI_SUCCESS);
-  CHECK_EQ(second.times, 2);
+  if (check::headrace()) {
+    MPI_Group group = MPI_GROUP_NULL;
+    CHECK(MPI_Group_from_session_pset(session, "nobody://knows", &group) != MPI_SUCCESS);
+    CHECK_EQ(second.times, 2);
+  }
 
   CHECK_OK(MPI_Session_finalize(&other));
   CHECK_OK(MPI_Session_finalize(&session));
