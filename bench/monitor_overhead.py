@@ -61,7 +61,7 @@ def programs(build: Path, seconds: float) -> dict[str, tuple[list[str], Callable
     mpiexec, repetitions = [build / "bin/mpiexec", "-n", "2"], str(max(5, round(seconds * 100)))
     median = lambda text: json.loads(text)["rows"][0]["median"]  # noqa: E731
     small = ["--sizes", "8", "--reps", repetitions, "--seconds", str(max(1, round(2 * seconds))), "--json", "-"]
-    halo = ["--local", "48", "--device", "host", "--pattern", "step1", "--steps", str(round(seconds * 450)), "--no-identity-check"]
+    halo = ["--local", "48", "--device", "host", "--pattern", "step1", "--steps", str(round(seconds * 9000)), "--no-identity-check"]
     return {"message rate, 8 B": ([*mpiexec, build / "bin/message_rate", *small], median, "million/s", True),
             "latency, 8 B": ([*mpiexec, build / "bin/latency", *small], median, "us", False),
             "halo3d": ([*mpiexec, build / "bin/halo3d", *halo], lambda text: float(re.search(r"pattern .*: ([\d.]+) s", text)[1]), "s", False)}
