@@ -29,7 +29,7 @@ class Page:
     def __init__(self, context, address):
         self.page, self.address = context.new_page(), address
         self.complaints = []
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(40_000)
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
@@ -47,7 +47,12 @@ class Page:
 
     def view(self, name):
         if self.page.evaluate("document.body.dataset.view") != name:
-            self.after(lambda: self.page.click(f"nav a[href='?view={name}']"))
+            self.after(lambda: self.press(f"nav a[href='?view={name}']"))
+
+    def press(self, selector):
+        """In one step: on a busy machine the page is drawn anew before it has kept still for a click of the driver's."""
+        self.page.wait_for_selector(selector)
+        self.page.evaluate("selector => document.querySelector(selector).click()", selector)
 
     def sum(self, name):
         return float(self.page.get_attribute(f"[data-sum='{name}']", "data-value"))
