@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,16 +10,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/machine.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
 namespace {
-
-std::string own_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 std::string_view short_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
@@ -84,14 +78,14 @@ Status read_line(const std::string& where, const std::string& line, std::vector<
 bool is_this_host(std::string_view name) {
   if (alike(name, "localhost") || alike(name, "localhost.localdomain") || name == "::1") return true;
   if (name.starts_with("127.")) return true;
-  const std::string own = own_name();
+  const std::string own = host_name();
   // The system may know the short name only, and the list the full one, or the other way round.
   const bool both_full = name.find('.') != std::string_view::npos && own.find('.') != std::string::npos;
   if (!name.empty() && (both_full ? alike(name, own) : alike(short_of(name), short_of(own)))) return true;
   return is_own_address(std::string(name));
 }
 
-std::string own_host_name() { return own_name(); }
+std::string own_host_name() { return host_name(); }
 
 Status check_host_name(const std::string& where, std::string_view name) {
   bool good = !name.empty() && name.size() <= 255 && (is_letter_or_digit(name[0]) || name[0] == ':');

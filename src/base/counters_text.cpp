@@ -9,6 +9,7 @@
 
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
+#include "base/machine.hpp"
 #include "base/statistics.hpp"
 
 namespace hr::counters {
@@ -68,15 +69,9 @@ std::string program() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-std::string host() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 std::string about_text(const About& about) {
   return "{\"job\":" + quoted(about.job) + ",\"rank\":" + std::to_string(about.rank) +
-         ",\"size\":" + std::to_string(about.size) + ",\"host\":" + quoted(host()) +
+         ",\"size\":" + std::to_string(about.size) + ",\"host\":" + quoted(host_name()) +
          ",\"host_number\":" + std::to_string(about.host_number) + ",\"pid\":" + std::to_string(::getpid()) +
          ",\"pid_started\":" + start_of_this_process() + ",\"user\":" + std::to_string(::getuid()) +
          ",\"program\":" + quoted(program()) + ",\"cores\":" + quoted(cores()) +

@@ -1,6 +1,7 @@
 #include "base/machine.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,12 @@ std::vector<std::string> gpu_models() {
 
 Machine this_machine() {
   return {first_value("/proc/cpuinfo", "model name"), static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), gpu_models()};
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
 bool is_amd() noexcept {

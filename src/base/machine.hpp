@@ -16,6 +16,8 @@ struct Machine {
 };
 
 Machine this_machine();
+// As the host calls itself (gethostname); empty where the system does not say.
+std::string host_name();
 
 // What an AMD processor keeps in a core's second-level cache comes slowly to another core that stores to it, and goes
 // with non-temporal stores to one far away (reader_distance.hpp). Neither holds for Intel's, where memory that is soon

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/machine.hpp"
 #include "base/ranges.hpp"
 #include "topo/machine.hpp"
 
@@ -191,9 +192,7 @@ std::string name_from(const std::string& source) {
     std::string name = source.substr(source.find_last_of('/') + 1);
     return name.substr(0, name.rfind('.'));
   }
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
+  return host_name();
 }
 
 }  // namespace

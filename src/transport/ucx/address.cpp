@@ -1,8 +1,5 @@
 #include "transport/ucx/address.hpp"
 
-#include <limits.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -48,12 +45,6 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
       bytes->push_back(static_cast<std::byte>(group >> (16 - 8 * i)));
   }
   return true;
-}
-
-std::string own_host() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
 }
 
 // The first value says how long the text is: "212.ABC...". Behind the address: the host's name, and its length as a

@@ -14,9 +14,6 @@
 
 namespace hr::transport::ucx {
 
-// The name of this host.
-[[nodiscard]] std::string own_host();
-
 // Before the exchange. `host`: where the process is; a name that is longer than 255 bytes is cut.
 Status publish_address(int rank, std::span<const std::byte> address, const std::string& host);
 // After it. Errors: the launcher's; MPI_ERR_OTHER for what publish_address() did not write.

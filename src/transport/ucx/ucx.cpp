@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "boot/boot.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/buffers.hpp"
@@ -274,7 +275,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
   own_address_ = encode(address);
-  return late_ ? kOk : publish_address(rank_, address, own_host());
+  return late_ ? kOk : publish_address(rank_, address, host_name());
 }
 
 // --- processes of other jobs ---
@@ -348,7 +349,7 @@ Status Ucx::connect(int proc) {
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   HR_TRY(open_endpoint(to, &to.endpoint));
   to.path = path_of(library_, to.endpoint);
-  to.path.tuned_eager_bytes = tuned_eager_bytes(own_host(), to.host);
+  to.path.tuned_eager_bytes = tuned_eager_bytes(host_name(), to.host);
   if (log::enabled(log::Level::kDecision)) {
     const std::string transports = transports_of(library_, to.endpoint);
     log::write(log::Level::kDecision,
