@@ -8,13 +8,18 @@
 
 namespace hr::mpich {
 
-// The function's result; MPI_ERR_UNSUPPORTED_OPERATION where that library has none of that name.
+// Null where that library has none of that name.
+template <class Function>
+Function* find_beyond(const char* name) {
+  void* const library = dlopen("libmpi_abi.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+// The function's result; MPI_ERR_UNSUPPORTED_OPERATION where there is none.
 template <class... Arguments>
 int call_beyond(const char* name, Arguments... arguments) {
-  void* const library = dlopen("libmpi_abi.so.1", RTLD_NOW | RTLD_NOLOAD);
-  void* const found = library == nullptr ? nullptr : dlsym(library, name);
-  if (found == nullptr) return MPI_ERR_UNSUPPORTED_OPERATION;
-  return reinterpret_cast<int (*)(Arguments...)>(found)(arguments...);
+  auto* const function = find_beyond<int(Arguments...)>(name);
+  return function == nullptr ? MPI_ERR_UNSUPPORTED_OPERATION : function(arguments...);
 }
 
 }  // namespace hr::mpich
