@@ -1,39 +1,29 @@
 #include "p2p/partition_marks.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
-#include <span>
 
+#include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/program_state.hpp"
 
 namespace hr::p2p {
-namespace {
-
-constexpr std::size_t kPage = 65536;  // of any machine
-
-}  // namespace
-
-void PartitionMarks::Free::operator()(unsigned* words) const noexcept { std::free(words); }
 
 Status PartitionMarks::create(int partitions, const layout::View& data) {
-  bytes_ = (static_cast<std::size_t>(partitions) * sizeof(unsigned) / kPage + 1) * kPage;
-  words_.reset(static_cast<unsigned*>(std::aligned_alloc(kPage, bytes_)));
+  bytes_ = whole_pages(std::max(static_cast<std::size_t>(partitions), std::size_t{1}) * sizeof(unsigned));
+  words_ = take_pages(bytes_);
   if (words_ == nullptr) return fail(Errc::kNoMem, "no memory for the marks of %d partitions", partitions);
-  clear();
-  mem::Location where = data.where;
-  if (where.device < 0) where.device = static_cast<std::int16_t>(mem::cuda::first_device_in_use());
-  if (where.device < 0) return kOk;
-  mem::cuda::Context* context = nullptr;
-  HR_TRY(mem::cuda::Context::of(where, &context));
-  const mem::cuda::Current current(*context);
-  HR_TRY(current.status());
-  return pinned_.pin(*context, {reinterpret_cast<std::byte*>(words_.get()), bytes_});
+  layout::View on_device = data;
+  if (data.where.device < 0) {
+    on_device.where.device = static_cast<std::int16_t>(mem::cuda::first_device_in_use());
+    if (on_device.where.device < 0) return kOk;
+  }
+  return layout::cuda::pin(on_device, {words_.get(), bytes_}, &pinned_);
 }
 
 void PartitionMarks::clear() noexcept { std::memset(words_.get(), 0, bytes_); }
 
 unsigned* PartitionMarks::device() const noexcept {
-  return pinned_.address() != 0 ? reinterpret_cast<unsigned*>(pinned_.address()) : words_.get();
+  return pinned_.address() != 0 ? reinterpret_cast<unsigned*>(pinned_.address()) : host();
 }
 
 }  // namespace hr::p2p

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "layout/view.hpp"
 #include "mem/cuda/pinned.hpp"
+#include "p2p/pages.hpp"
 
 namespace hr::p2p {
 
@@ -22,18 +22,15 @@ class PartitionMarks {
 
   void clear() noexcept;
   [[nodiscard]] bool is_set(int partition) const noexcept {
-    return __atomic_load_n(words_.get() + partition, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(host() + partition, __ATOMIC_ACQUIRE) != 0;
   }
-  void set(int partition) noexcept { __atomic_store_n(words_.get() + partition, 1u, __ATOMIC_RELEASE); }
+  void set(int partition) noexcept { __atomic_store_n(host() + partition, 1u, __ATOMIC_RELEASE); }
 
-  [[nodiscard]] unsigned* host() const noexcept { return words_.get(); }
+  [[nodiscard]] unsigned* host() const noexcept { return reinterpret_cast<unsigned*>(words_.get()); }
   [[nodiscard]] unsigned* device() const noexcept;
 
  private:
-  struct Free {
-    void operator()(unsigned* words) const noexcept;
-  };
-  std::unique_ptr<unsigned[], Free> words_;
+  Pages words_;
   std::size_t bytes_ = 0;
   mem::cuda::PinnedRange pinned_;  // ends before the words
 };

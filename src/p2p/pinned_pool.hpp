@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "layout/cuda/chunk_copy.hpp"
 #include "layout/view.hpp"
 #include "mem/cuda/pinned.hpp"
+#include "p2p/pages.hpp"
 
 namespace hr::p2p {
 
@@ -31,13 +31,10 @@ class PinnedPool {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept;
-  };
   std::size_t chunk_bytes_;
   std::size_t count_;
-  std::unique_ptr<std::byte[], Free> memory_;  // null: there was none to be had
-  mem::cuda::PinnedRange pinned_;              // ends before the memory
+  Pages memory_;                   // null: there was none to be had
+  mem::cuda::PinnedRange pinned_;  // ends before the memory
   std::vector<std::uint32_t> free_;
 };
 

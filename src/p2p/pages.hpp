@@ -1,0 +1,30 @@
+// Pages: whole pages of host memory that may be pinned, all of them there and zero.
+//
+// Owner: who took them; a PinnedRange of them ends before they do. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace hr::p2p {
+
+struct FreePages {
+  void operator()(std::byte* memory) const noexcept { std::free(memory); }
+};
+using Pages = std::unique_ptr<std::byte[], FreePages>;
+
+inline constexpr std::size_t kPageBytes = 65536;  // of any machine
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+// `bytes`: of whole pages. Null where there is no memory.
+inline Pages take_pages(std::size_t bytes) {
+  Pages taken(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
+  if (taken != nullptr) std::memset(taken.get(), 0, bytes);
+  return taken;
+}
+
+}  // namespace hr::p2p
