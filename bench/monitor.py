@@ -162,7 +162,11 @@ def several_hosts(folder: Path, hosts: int, ranks: int, seconds: int) -> tuple[f
     gather.collector = Collector(gather, history, Host())
     gather.start()
     gather.collector.start()
-    time.sleep(5)
+    limit = time.monotonic() + 60
+    while len(gather.collector.state.sweep.readings) < ranks // hosts * hosts:
+        if time.monotonic() > limit:
+            raise SystemExit("not all hosts have reported within 60 s")
+        time.sleep(0.05)
     begin, wall = time.process_time(), time.monotonic()
     time.sleep(seconds)
     share, seen = (time.process_time() - begin) / (time.monotonic() - wall), len(gather.collector.state.sweep.readings)
