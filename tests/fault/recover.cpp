@@ -102,6 +102,15 @@ int worst(int code, int count, const MPI_Status* statuses) {
   }
   return code;
 }
+// What has been started before something fails still uses the buffers, which are about to go.
+int give_up(int code, MPI_Request* requests, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    MPI_Cancel(&requests[i]);
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+  }
+  return code;
+}
 int waitall(const Try& t) {
   MPI_Request requests[4];
   MPI_Status statuses[4];
@@ -109,17 +118,19 @@ int waitall(const Try& t) {
   for (const int peer : {t.left(), t.right()}) {
     const int part = t.count() / 2 + 1;
     int* const in = static_cast<int*>(t.in()) + (count == 0 ? 0 : t.count() / 2);
-    if (const int code = MPI_Irecv(in, std::min(part, t.count() - t.count() / 2), MPI_INT, peer, 2, t.group.comm,
-                                   &requests[count++]);
+    if (const int code =
+            MPI_Irecv(in, std::min(part, t.count() - t.count() / 2), MPI_INT, peer, 2, t.group.comm, &requests[count]);
         code != MPI_SUCCESS)
-      return code;
+      return give_up(code, requests, count);
+    ++count;
   }
   for (const int peer : {t.right(), t.left()}) {
-    if (const int code = MPI_Issend(t.out(), t.count() / 2, MPI_INT, peer, 2, t.group.comm, &requests[count++]);
+    if (const int code = MPI_Issend(t.out(), t.count() / 2, MPI_INT, peer, 2, t.group.comm, &requests[count]);
         code != MPI_SUCCESS)
-      return code;
+      return give_up(code, requests, count);
+    ++count;
   }
-  return worst(MPI_Waitall(count, requests, statuses), count, statuses);
+  return give_up(worst(MPI_Waitall(count, requests, statuses), count, statuses), requests, count);
 }
 int any_source(const Try& t) {
   MPI_Request request;
@@ -137,7 +148,7 @@ int pending(const Try& t) {
       code != MPI_SUCCESS)
     return code;
   if (const int code = MPI_Isend(t.out(), t.count(), MPI_INT, t.right(), 4, t.group.comm, &send); code != MPI_SUCCESS)
-    return code;
+    return give_up(code, &receive, 1);
   int code = MPI_Wait(&receive, MPI_STATUS_IGNORE);
   if (class_of(code) == MPIX_ERR_PROC_FAILED_PENDING) {
     CHECK(receive != MPI_REQUEST_NULL);
@@ -169,11 +180,11 @@ int test_loop(const Try& t) {
     return code;
   if (const int code = MPI_Isend(t.out(), t.count(), MPI_INT, t.right(), 6, t.group.comm, &requests[1]);
       code != MPI_SUCCESS)
-    return code;
+    return give_up(code, requests, 1);
   MPI_Status statuses[2];
   int done = 0, code = MPI_SUCCESS;
   while (code == MPI_SUCCESS && done == 0) code = MPI_Testall(2, requests, &done, statuses);
-  return worst(code, 2, statuses);
+  return give_up(worst(code, 2, statuses), requests, 2);
 }
 int persistent(const Try& t) {
   MPI_Request requests[2];
@@ -186,6 +197,7 @@ int persistent(const Try& t) {
     code = MPI_Startall(2, requests);
     if (code == MPI_SUCCESS) code = worst(MPI_Waitall(2, requests, statuses), 2, statuses);
   }
+  if (code != MPI_SUCCESS) give_up(code, requests, 2);
   for (MPI_Request& each : requests) MPI_Request_free(&each);
   return code;
 }
