@@ -14,6 +14,7 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{256} << 20;
+constexpr std::chrono::milliseconds kMostGrace{8000};
 constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that are kept at the front of the queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
@@ -61,7 +62,7 @@ void Channel::tick() {
   const auto late = now - next_tick_;
   // Who was stopped himself could not hear anything.
   if (late > silence_ / 2 || silence_expected_) heard_ += silence_expected_ ? now - heard_ : late;
-  if (now - heard_ > silence_) {
+  if (now - heard_ > silence_ + std::min(silence_, kMostGrace)) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", static_cast<double>(silence_.count()) / 1000);
     return close("no sign of life for " + std::string(seconds) + " s (HEADRACE_HOST_TIMEOUT)");

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
 
 #include "base/abi.hpp"
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "boot/port.hpp"
 #include "comm/connect.hpp"
@@ -89,14 +92,23 @@ Status accept_at(const std::string& name, std::unique_ptr<boot::Channel>* channe
 }
 
 // Until the other side greets: it does when it accepts.
-Status call_port(const std::string& name, std::unique_ptr<boot::Channel>* channel) {
+Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::Channel>* channel) {
   HR_TRY(boot::dial(name, channel));
   Status status = kOk;
+  const double end = now_seconds() + seconds;
+  bool late = false;
   wait_outside([&] {
     status = (*channel)->step();
-    return (*channel)->greeted() || !status.ok();
+    late = now_seconds() > end;
+    return (*channel)->greeted() || !status.ok() || late;
   });
-  if (status.ok()) return kOk;
+  if ((*channel)->greeted() && status.ok()) return kOk;
+  if (status.ok()) {
+    return fail(Errc::kPort,
+                "nobody accepted at port \"%.200s\" within %g s (HEADRACE_CONNECT_TIMEOUT): has the process "
+                "that opened it called MPI_Comm_accept?",
+                name.c_str(), seconds);
+  }
   const std::string why = take_detail();
   return fail(Errc::kPort, "port \"%.200s\" did not take this connection: %s", name.c_str(), why.c_str());
 }
@@ -132,7 +144,8 @@ Status meet_parent() {
   HR_TRY(boot::parent_port(&port));
   if (port.empty()) return kOk;
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = world()->rank() == 0 ? call_port(port, &channel) : kOk;
+  const Status at_root =
+      world()->rank() == 0 ? call_port(port, std::numeric_limits<double>::infinity(), &channel) : kOk;
   Ref<Communicator> made;
   HR_TRY(connect_over(*world(), 0, at_root, std::move(channel), &made));
   made->name_ = "MPI_COMM_PARENT";
@@ -167,7 +180,7 @@ Status accept(Communicator& comm, int root, const std::string& port, Ref<Communi
 Status connect(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result) {
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = comm.rank() == root ? call_port(port, &channel) : kOk;
+  const Status at_root = comm.rank() == root ? call_port(port, knobs().connect_timeout, &channel) : kOk;
   return connect_over(comm, root, at_root, std::move(channel), result);
 }
 

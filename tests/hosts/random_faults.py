@@ -38,7 +38,8 @@ PRINTING = ["yes", 7 * "0123456789"]
 DEATHS = ["rank", "agent", "agent hangs", "mpiexec", "host", "heard", "cut"]
 KINDS = [*DEATHS, "heal", "lossy", "lossy and", "pipe and", "recover"]
 LOSSY = ("--delay", "20ms", "--loss", "1%")
-HEALED_WITHIN = 16  # seconds; TCP, which asks ever more seldom, may need twice the time of the cut
+HEALED_WITHIN = 8  # seconds
+PATIENT = 16  # in a network that loses what is sent
 LIMIT = 90
 
 
@@ -113,12 +114,12 @@ class Job(HostsTest):
         lossy = kind == "lossy"
         if lossy:
             hosts("shape", *LOSSY)
-        child = self.begin(choose, ENDING[name], each=1, silence=HEALED_WITHIN)
+        child = self.begin(choose, ENDING[name], each=1, silence=PATIENT if lossy else HEALED_WITHIN)
         victim = choose.choice(NAMES[1:])
         if not lossy:
             time.sleep(choose.random())
             hosts("partition", victim)
-            time.sleep(2 * choose.random())
+            time.sleep(0.9 * HEALED_WITHIN * choose.random())
             hosts("heal")
         begin = time.monotonic()
         out, errors = child.communicate(timeout=LIMIT)

@@ -645,10 +645,10 @@ class Faults(HostsTest):
 
     def test_a_link_that_heals_costs_time_only(self):
         program = "for n in 1 2 3 4 5 6 7 8 9 10; do echo $n; sleep 0.3; done"
-        child = self.start("-n", "2", "--hosts", f"{A},{B}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "8"})
+        child = self.start("-n", "2", "--hosts", f"{A},{B}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "4"})
         child.stdout.readline()
         hosts("partition", B)
-        time.sleep(2)
+        time.sleep(3.5)
         hosts("heal")
         out, errors = child.communicate(timeout=40)
         self.assertEqual((child.returncode, errors), (0, ""))
