@@ -15,6 +15,8 @@ case $preset in
     # asks for it, on one host.
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}" ;;
   ubsan)
+    # It looks at virtual tables through a pipe, which a process without descriptors cannot open.
+    set -- "$@" -E 'no-descriptor$'
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)
     # UCX and its like are opened at run time and not instrumented: their locks are not seen, nor are their accesses.

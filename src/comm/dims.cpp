@@ -110,7 +110,7 @@ void balance(int number, std::span<int> out) {
   const int largest_prime = search.divisors().back().largest_prime;
   // The one with the least largest entry is often the best, and bounds the search.
   static_cast<void>(search.factor(number, 1, number, out));
-  int best = out.front() - out.back() + 1;
+  std::int64_t best = std::int64_t{out.front()} - out.back() + 1;
   // From the largest possible smallest entry down: the others grow, until no difference can be less than the best so
   // far.
   std::vector<int> found(others);
@@ -119,7 +119,8 @@ void balance(int number, std::span<int> out) {
     const int least = divisor->value;
     const int rest = number / least;
     if (std::max(root_up(rest, others), largest_prime) - least >= best) break;
-    if (!search.factor(rest, least, least + best - 1, found)) continue;
+    const auto limit = static_cast<int>(std::min<std::int64_t>(least + best - 1, number));
+    if (!search.factor(rest, least, limit, found)) continue;
     best = found[0] - least;
     std::copy(found.begin(), found.end(), out.begin());
     out.back() = least;

@@ -91,8 +91,11 @@ int main(int argc, char** argv) {
     ::sigaction(SIGSEGV, nullptr, &now);
     return now.sa_handler == SIG_DFL ? 0 : 5;
   }
-  // "all": every rank crashes at once, when all are there.
-  if (way == "all") MPI_Barrier(MPI_COMM_WORLD);
+  // "all": every rank crashes at once, when all are there, or when another has done so before the barrier was over.
+  if (way == "all") {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (rank == std::atoi(argv[2]) || way == "all") zero = crash(way);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

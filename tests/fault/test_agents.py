@@ -18,7 +18,7 @@ from pathlib import Path
 from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, run
 
 SHELL = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
-SILENCE = 2
+SILENCE = 1
 MASK = (1 << 64) - 1
 
 

@@ -75,7 +75,8 @@ def tests_of_the_tree():
         words = test.get("command", [])
         properties = {each["name"]: each["value"] for each in test["properties"]}
         environment = properties.get("ENVIRONMENT", [])
-        ours = len(words) > 5 and words[0] == os.environ["HR_MPIEXEC"] and words[1] == "--timeout" and words[3] == "-n"
+        ours = len(words) > 5 and words[0] == os.environ["HR_MPIEXEC"] and words[1] == "--timeout" and words[3] == "-n" \
+            and not words[5].startswith("-")
         odd = {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "SKIP_RETURN_CODE"} & properties.keys()
         # What says itself how many hosts it is on.
         fixed = any(each.startswith("HEADRACE_AS_HOSTS=") for each in environment)

@@ -517,7 +517,7 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   const Head head{to.sent, to.own_name, 0, header};
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
-  std::memcpy(said + sizeof head, payload, payload_bytes);
+  if (payload_bytes != 0) std::memcpy(said + sizeof head, payload, payload_bytes);
   auto moving = std::make_unique<Moving>(to, done);
   ucp_request_param_t how = of_host_memory(moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;

@@ -60,7 +60,9 @@ Message draw_message(Generator& random, int size, int number) {
 }
 
 int value_of(const Message& message, int start, int index) {
-  return message.number * 1000003 + start * 7919 + index * 31;
+  const auto mixed = static_cast<unsigned>(message.number) * 1000003U + static_cast<unsigned>(start) * 7919U +
+                     static_cast<unsigned>(index) * 31U;
+  return static_cast<int>(mixed);
 }
 
 // One side of a message on this rank.

@@ -78,7 +78,7 @@ void shared(const check::Environment& mpi) {
     CHECK_OK(MPI_Win_allocate_shared(own, 1, info, MPI_COMM_WORLD, &base, &win));
     CHECK_OK(MPI_Info_free(&info));
     check_attributes(win, base, own, 1, MPI_WIN_FLAVOR_SHARED);
-    std::memset(base, mpi.rank, static_cast<std::size_t>(own));
+    if (own != 0) std::memset(base, mpi.rank, static_cast<std::size_t>(own));
     CHECK_OK(MPI_Win_fence(0, win));
     char* before = nullptr;
     for (int rank = 0; rank < mpi.size; ++rank) {
