@@ -239,7 +239,9 @@ class FakeAgents(LaunchTest):
 
     def test_that_know_their_manners_are_heard(self):
         sent = frame(message(PROBLEM, host=1, numbers=[42], text=b"cannot do it"))
-        self.assert_ended(run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran"), 42, "cannot do it")
+        result = run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran",
+                     env={**os.environ, "HEADRACE_HOST_TIMEOUT": "1"})  # this one does not answer when the job ends
+        self.assert_ended(result, 42, "cannot do it")
 
 
 class FakeParents(LaunchTest):
