@@ -98,6 +98,9 @@ Status leave(Call& call, int code) {
       log::write(log::Level::kError, "check full: %s: %s", each->name, take_detail().c_str());
     }
   }
+  // They hold types, whose references are counted under the library lock.
+  call.buffers.clear();
+  call.completed.clear();
   return first;
 }
 
