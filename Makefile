@@ -104,7 +104,7 @@ noop: packages test-packages $(VENV)/.ready
 SANITIZERS ?= asan ubsan tsan
 SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
 # Thread sanitizer: what threads share. Fences and what crosses processes it does not see.
-SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|^unit_(base|p2p|comm|boot|launcher)
+SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|marks|^unit_(base|p2p|comm|boot|launcher|transport)
 
 sanitize: packages test-packages $(VENV)/.ready
 	@status=0; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; export PATH; \

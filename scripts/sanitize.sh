@@ -20,7 +20,8 @@ case $preset in
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)
     # UCX and its like are opened at run time and not instrumented: their locks are not seen, nor are their accesses.
-    export TSAN_OPTIONS="$left_to_us:suppressions=$PWD/tests/sanitize/tsan.txt:history_size=4:second_deadlock_stack=1:ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}" ;;
+    export TSAN_OPTIONS="$left_to_us:suppressions=$PWD/tests/sanitize/tsan.txt:history_size=4:second_deadlock_stack=1:ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}"
+    set -- "$@" -E '^unit_(comm_scale|p2p_mock_memory)$' ;;  # they count pages, and it has its own
   *)
     echo "sanitize.sh: which of asan, ubsan and tsan?" >&2
     exit 2 ;;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <climits>
 #include <ctime>
@@ -13,11 +14,12 @@
 
 namespace hr::transport::shm {
 namespace {
-bool barrier_available = false;
+// Written by who meets processes, while others sleep here.
+std::atomic<bool> barrier_available = false;
 
 // Orders every earlier store of every registered process before what follows here.
 void barrier() noexcept {
-  if (barrier_available) {
+  if (barrier_available.load(std::memory_order_relaxed)) {
     process_barrier::barrier();
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -59,7 +61,8 @@ std::uint32_t Doorbell::arm() noexcept {
 }
 
 void Doorbell::sleep(std::uint32_t rings, double at_most_seconds) noexcept {
-  const double seconds = barrier_available ? at_most_seconds : std::min(at_most_seconds, kBlindSleepSeconds);
+  const bool seen = barrier_available.load(std::memory_order_relaxed);
+  const double seconds = seen ? at_most_seconds : std::min(at_most_seconds, kBlindSleepSeconds);
   timespec limit{};
   limit.tv_sec = static_cast<time_t>(seconds);
   limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
@@ -73,8 +76,10 @@ void Doorbell::disarm(std::uint32_t rings) noexcept {
   }
 }
 
-void register_barrier() noexcept { barrier_available = process_barrier::register_this_process(); }
+void register_barrier() noexcept {
+  barrier_available.store(process_barrier::register_this_process(), std::memory_order_relaxed);
+}
 
-bool has_barrier() noexcept { return barrier_available; }
+bool has_barrier() noexcept { return barrier_available.load(std::memory_order_relaxed); }
 
 }  // namespace hr::transport::shm
