@@ -4,7 +4,7 @@ Run by namespace_test.py with the hosts up. Parts:
   halo3d  every pattern in random boxes, both ways: its profiles must be those of the same job on one host, bit for bit
   tree    what ctest runs of tests/mpi as `mpiexec -n N <program>` with several ranks, the random exchanges among it; on
           more than two hosts what has a rank for more than two
-  mpi4py  its whole suite, a rank a host
+  mpi4py  its suite but for the modules about one process, a rank a host
 Ranks are in blocks over the hosts. The last lines are the totals, which are also kept in <build>/hosts-totals.
 """
 
@@ -150,7 +150,8 @@ def suite(launcher, pattern, directory):
     totals, ranks = Totals("mpi4py"), len(NAMES)
     variables = {"TMPDIR": directory, "MPI4PY_TEST_SPAWN": "1" if launcher in launchers.SPAWN else "0"}
     start, environment = words_for(launcher, ranks, variables)
-    result = mpi4py.suite(mpi4py.Path(BUILD) / "mpi4py", start, ranks, environment, f"{launcher}-{ranks}-hosts", MPI4PY_LIMIT)
+    result = mpi4py.suite(mpi4py.Path(BUILD) / "mpi4py", start, ranks, environment, f"{launcher}-{ranks}-hosts", MPI4PY_LIMIT,
+                          without=mpi4py.OF_ONE_PROCESS)
     if result is None:
         totals.failed.append("no end")
         return totals
