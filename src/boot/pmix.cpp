@@ -165,6 +165,41 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
+  // Under names of our own: others' programs publish other things.
+  Status publish(std::string_view service, std::string_view port) override {
+    Info info;
+    HR_TRY(named_for(service, &info));
+    std::string text(port);
+    info.value.type = pmix::kString;
+    info.value.data.string = text.data();
+    return refused(library_->publish(&info, 1), Errc::kService, service, "published");
+  }
+  // PRRTE takes back what nobody has published, so that it is looked for first.
+  Status unpublish(std::string_view service) override {
+    std::string port;
+    if (!look_up(service, &port).ok()) {
+      return fail(Errc::kService, "\"%.*s\" cannot be taken back: %s", static_cast<int>(service.size()), service.data(),
+                  take_detail().c_str());
+    }
+    Info info;
+    HR_TRY(named_for(service, &info));
+    char* keys[] = {info.key, nullptr};
+    return refused(library_->unpublish(keys, nullptr, 0), Errc::kService, service, "taken back");
+  }
+  Status look_up(std::string_view service, std::string* port) override {
+    Info info;
+    HR_TRY(named_for(service, &info));
+    pmix::Published found{};
+    std::memcpy(found.key, info.key, sizeof found.key);
+    HR_TRY(refused(library_->look_up(&found, 1, nullptr, 0), Errc::kName, service, "found"));
+    if (found.value.type != pmix::kString || found.value.data.string == nullptr) {
+      return fail(Errc::kName, "\"%.*s\" is not published", static_cast<int>(service.size()), service.data());
+    }
+    *port = found.value.data.string;
+    std::free(found.value.data.string);
+    return kOk;
+  }
+
   Status finalize() override {
     connected_ = false;
     return check("PMIx_Finalize", library_->finalize(nullptr, 0));
@@ -182,6 +217,20 @@ class Pmix final : public Provider {
     const char* text = library_->error_string(status);
     return fail(Errc::kOther, "boot: the launcher (PMIx): %s: %s (%d)", what, text != nullptr ? text : "unknown",
                 status);
+  }
+
+  static Status named_for(std::string_view service, Info* info) {
+    const std::string key = "headrace.service." + std::string(service);
+    if (key.size() >= sizeof info->key)
+      return fail(Errc::kService, "the name has %zu characters: too many", service.size());
+    *info = named(key.c_str());
+    return kOk;
+  }
+  Status refused(pmix::Code status, Errc error, std::string_view service, const char* what) const {
+    if (status == pmix::kSuccess) return kOk;
+    const char* text = library_->error_string(status);
+    return fail(error, "\"%.*s\" cannot be %s: the launcher (PMIx) says %s (%d)", static_cast<int>(service.size()),
+                service.data(), what, text != nullptr ? text : "unknown", status);
   }
 
   int of(const Proc& proc, const char* key, int otherwise) const {

@@ -61,6 +61,14 @@ struct Info {
 };
 static_assert(sizeof(Info) == 552 && offsetof(Info, flags) == 512 && offsetof(Info, value) == 520);
 
+// What has been published under a name, and by whom.
+struct Published {
+  Proc proc;
+  char key[512];
+  Value value;
+};
+static_assert(sizeof(Published) == 808 && offsetof(Published, key) == 260 && offsetof(Published, value) == 776);
+
 // Who is to see a value: everybody.
 using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
@@ -93,6 +101,10 @@ using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info
 // Blocks where nothing is to be called.
 using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
                                   void* registered, void* data);
+using PublishFunction = Code (*)(const Info* info, std::size_t count);
+using UnpublishFunction = Code (*)(char** keys, const Info* info, std::size_t count);  // keys: null after the last
+// What the values point to is the caller's, from malloc().
+using LookupFunction = Code (*)(Published* data, std::size_t count, const Info* info, std::size_t infos);
 using ErrorStringFunction = const char* (*)(Code status);
 
 }  // namespace hr::boot::pmix

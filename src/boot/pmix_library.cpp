@@ -71,12 +71,13 @@ Status open_library(const Library** found) {
         tried.c_str());
   }
   Library made;
-  const bool complete = find(handle, "PMIx_Init", &made.init) && find(handle, "PMIx_Finalize", &made.finalize) &&
-                        find(handle, "PMIx_Abort", &made.abort) && find(handle, "PMIx_Put", &made.put) &&
-                        find(handle, "PMIx_Commit", &made.commit) && find(handle, "PMIx_Fence_nb", &made.begin_fence) &&
-                        find(handle, "PMIx_Get", &made.get) &&
-                        find(handle, "PMIx_Register_event_handler", &made.register_event) &&
-                        find(handle, "PMIx_Error_string", &made.error_string);
+  const bool complete =
+      find(handle, "PMIx_Init", &made.init) && find(handle, "PMIx_Finalize", &made.finalize) &&
+      find(handle, "PMIx_Abort", &made.abort) && find(handle, "PMIx_Put", &made.put) &&
+      find(handle, "PMIx_Commit", &made.commit) && find(handle, "PMIx_Fence_nb", &made.begin_fence) &&
+      find(handle, "PMIx_Get", &made.get) && find(handle, "PMIx_Register_event_handler", &made.register_event) &&
+      find(handle, "PMIx_Publish", &made.publish) && find(handle, "PMIx_Unpublish", &made.unpublish) &&
+      find(handle, "PMIx_Lookup", &made.look_up) && find(handle, "PMIx_Error_string", &made.error_string);
   Dl_info info{};
   const bool known = complete && ::dladdr(reinterpret_cast<const void*>(made.init), &info) != 0;
   if (!complete) return fail(Errc::kOther, "boot: the PMIx library lacks a function: %s", ::dlerror());

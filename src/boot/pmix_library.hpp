@@ -18,6 +18,9 @@ struct Library {
   FenceFunction begin_fence = nullptr;
   GetFunction get = nullptr;
   RegisterFunction register_event = nullptr;
+  PublishFunction publish = nullptr;
+  UnpublishFunction unpublish = nullptr;
+  LookupFunction look_up = nullptr;
   ErrorStringFunction error_string = nullptr;
 };
 

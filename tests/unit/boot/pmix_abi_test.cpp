@@ -21,13 +21,16 @@ constexpr bool alike() {
 }
 
 TEST(PmixAbi, LayoutsAreTheLibrarys) {
-  static_assert(alike<Proc, pmix_proc_t>() && alike<Value, pmix_value_t>() && alike<Info, pmix_info_t>());
+  static_assert(alike<Proc, pmix_proc_t>() && alike<Value, pmix_value_t>() && alike<Info, pmix_info_t>() &&
+                alike<Published, pmix_pdata_t>());
   static_assert(alike<Code, pmix_status_t>() && alike<Rank, pmix_rank_t>() && alike<Scope, pmix_scope_t>());
   EXPECT_EQ(offsetof(Proc, rank), offsetof(pmix_proc_t, rank));
   EXPECT_EQ(offsetof(Value, type), offsetof(pmix_value_t, type));
   EXPECT_EQ(offsetof(Value, data), offsetof(pmix_value_t, data));
   EXPECT_EQ(offsetof(Info, flags), offsetof(pmix_info_t, flags));
   EXPECT_EQ(offsetof(Info, value), offsetof(pmix_info_t, value));
+  EXPECT_EQ(offsetof(Published, key), offsetof(pmix_pdata_t, key));
+  EXPECT_EQ(offsetof(Published, value), offsetof(pmix_pdata_t, value));
 }
 
 TEST(PmixAbi, NumbersAreTheLibrarys) {
@@ -74,6 +77,9 @@ TEST(PmixAbi, FunctionsAreCalledAlike) {
   static_assert(Passed<GetFunction, decltype(&PMIx_Get)>::value);
   static_assert(Passed<RegisterFunction, decltype(&PMIx_Register_event_handler)>::value);
   static_assert(Passed<Event, pmix_notification_fn_t>::value);
+  static_assert(Passed<PublishFunction, decltype(&PMIx_Publish)>::value);
+  static_assert(Passed<UnpublishFunction, decltype(&PMIx_Unpublish)>::value);
+  static_assert(Passed<LookupFunction, decltype(&PMIx_Lookup)>::value);
   static_assert(Passed<ErrorStringFunction, decltype(&PMIx_Error_string)>::value);
   static_assert(Passed<Done, pmix_op_cbfunc_t>::value);
 }
