@@ -165,8 +165,14 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
-  // Under names of our own: others' programs publish other things.
+  // Under names of our own: others' programs publish other things. PRRTE takes a name twice, and takes back what nobody
+  // has published, so that it is looked for first.
   Status publish(std::string_view service, std::string_view port) override {
+    std::string other;
+    if (look_up(service, &other).ok()) {
+      return fail(Errc::kService, "\"%.*s\" is published already", static_cast<int>(service.size()), service.data());
+    }
+    static_cast<void>(take_detail());
     Info info;
     HR_TRY(named_for(service, &info));
     std::string text(port);
@@ -174,7 +180,6 @@ class Pmix final : public Provider {
     info.value.data.string = text.data();
     return refused(library_->publish(&info, 1), Errc::kService, service, "published");
   }
-  // PRRTE takes back what nobody has published, so that it is looked for first.
   Status unpublish(std::string_view service) override {
     std::string port;
     if (!look_up(service, &port).ok()) {
