@@ -49,9 +49,9 @@ LAUNCHERS = {
 SPAWN = {"ours", "hydra"}
 # Asked to start a program that is not there Hydra and Slurm end the job, or never answer.
 REFUSE = {"ours", "pmix", "prrte"}
-# Slurm says that it has taken back names that nobody has published.
-REFUSE_NAMES = {"ours", "hydra", "pmix", "prrte"}
-KEEP_NAMES = {"ours", "hydra", "pmi2"}
+# Slurm keeps no names by PMIx, and by PMI-2 says that it has taken back what nobody has published.
+KEEP_NAMES = {"ours", "hydra", "pmi2", "prrte"}
+REFUSE_NAMES = {"ours", "hydra", "prrte"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 
 

@@ -95,8 +95,8 @@ def failed_tests(log: str) -> list[str]:
 
 
 def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], name: str, timeout: int,
-          only: list[str] = (), without: str = "") -> tuple[int, list[str], int] | None:
-    """Runs the suite, without modules of that pattern, by the words `start`: how many tests passed, the names of those that failed and may not, how many
+          only: list[str] = (), without: str = "", without_tests: list[str] = ()) -> tuple[int, list[str], int] | None:
+    """Runs the suite, without modules of that pattern and tests of those names, by the words `start`: how many tests passed, the names of those that failed and may not, how many
     were skipped. None where it did not come to its end."""
     # testIAgree starts mpi4py's stand-in for MPIX_Comm_iagree (an allreduce), which is what the wheel has, and a barrier on one
     # communicator in different orders on different ranks, which section 6.12 of the standard forbids.
@@ -107,6 +107,8 @@ def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], 
         command += ["-i", module]
     if without:
         command += ["-e", without]
+    for name in without_tests:
+        command += ["-x", name]
     log_path = environment / f"{name}.txt"
     with open(log_path, "w", encoding="utf-8") as log_file:
         child = subprocess.Popen([str(part) for part in command], cwd=environment / f"mpi4py-{VERSION}", env=settings,
