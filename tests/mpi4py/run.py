@@ -96,8 +96,8 @@ def failed_tests(log: str) -> list[str]:
 
 def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], name: str, timeout: int,
           only: list[str] = (), without: str = "", without_tests: list[str] = ()) -> tuple[int, list[str], int] | None:
-    """Runs the suite, without modules of that pattern and tests of those names, by the words `start`: how many tests passed, the names of those that failed and may not, how many
-    were skipped. None where it did not come to its end."""
+    """Runs the suite, without modules of that pattern and tests of those names, by the words `start`: how many tests
+    passed, the names of those that failed and may not, how many were skipped. None where it did not come to its end."""
     # testIAgree starts mpi4py's stand-in for MPIX_Comm_iagree (an allreduce), which is what the wheel has, and a barrier on one
     # communicator in different orders on different ranks, which section 6.12 of the standard forbids.
     is_wheel = (environment / "lib" / "libmpi.so.12").is_symlink()
