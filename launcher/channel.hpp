@@ -1,10 +1,10 @@
 // Channel: messages to and from the neighbour above or below, over two pipes, and whether the neighbour still lives.
 //
-// Both sides say something at least four times within the time that a neighbour may be silent. A neighbour that has been
-// silent for longer gets as much time again, up to a bound: TCP repeats what was lost after pauses that double, so that
-// what was said over a link that has healed comes at the latest after twice the time that it was cut. Sending never blocks:
-// what the pipe does not take waits here, and who sends much waits for credits (see Message), so that it is bounded.
-// Owner: Agent or RemoteHost. One thread.
+// Both sides say something at least four times within the time that a neighbour may be silent. A neighbour that has
+// been silent for longer gets as much time again, up to a bound: TCP repeats what was lost after pauses that double, so
+// that what was said over a link that has healed comes at the latest after twice the time that it was cut. Sending
+// never blocks: what the pipe does not take waits here, and who sends much waits for credits (see Message), so that it
+// is bounded. Owner: Agent or RemoteHost. One thread.
 #pragma once
 
 #include <chrono>
