@@ -84,6 +84,11 @@ def inner_agents(host) -> list[int]:
     return [pid for pid in found if pid not in parents]
 
 
+def tries_in_vain(host) -> int:
+    """How often in a row TCP has repeated something on the host's worst connection; each pause is twice the one before."""
+    return max(map(int, re.findall(r"backoff:(\d+)", hosts("exec", host, "ss", "-tin"))), default=0)
+
+
 def wait_for(condition, seconds, what):
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -473,7 +478,7 @@ class Ends(HostsTest):
         ranks = shells()
         os.kill(self.mpiexec_pid(), signal.SIGTSTP)
         wait_for(lambda: all(state(pid) == "T" for pid in ranks), 10, "ranks are stopped")
-        time.sleep(3)  # three times what a silent host would get
+        time.sleep(3)  # longer than a silent host would get
         os.kill(self.mpiexec_pid(), signal.SIGCONT)
         out, errors = child.communicate(timeout=40)
         self.assertEqual((child.returncode, errors), (0, ""))
@@ -645,10 +650,11 @@ class Faults(HostsTest):
 
     def test_a_link_that_heals_costs_time_only(self):
         program = "for n in 1 2 3 4 5 6 7 8 9 10; do echo $n; sleep 0.3; done"
-        child = self.start("-n", "2", "--hosts", f"{A},{B}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "4"})
+        child = self.start("-n", "2", "--hosts", f"{A},{B}", "sh", "-c", program, environment={"HEADRACE_HOST_TIMEOUT": "6"})
         child.stdout.readline()
         hosts("partition", B)
-        time.sleep(3.5)
+        # 3 s and more: TCP tries again after twice that, which is later than the time-out.
+        wait_for(lambda: tries_in_vain(A) >= 4, 6, "TCP has tried four times")
         hosts("heal")
         out, errors = child.communicate(timeout=40)
         self.assertEqual((child.returncode, errors), (0, ""))
