@@ -14,10 +14,10 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{256} << 20;
-constexpr std::chrono::milliseconds kMostGrace{8000};
 constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that are kept at the front of the queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
+constexpr milliseconds kMostGrace{8000};  // for what TCP repeats when a link has healed
 
 }  // namespace
 

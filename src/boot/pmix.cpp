@@ -219,9 +219,11 @@ class Pmix final : public Provider {
  private:
   Status check(const char* what, pmix::Code status) const {
     if (status == pmix::kSuccess) return kOk;
+    return fail(Errc::kOther, "boot: the launcher (PMIx): %s: %s (%d)", what, text_of(status), status);
+  }
+  [[nodiscard]] const char* text_of(pmix::Code status) const {
     const char* text = library_->error_string(status);
-    return fail(Errc::kOther, "boot: the launcher (PMIx): %s: %s (%d)", what, text != nullptr ? text : "unknown",
-                status);
+    return text != nullptr ? text : "unknown";
   }
 
   static Status named_for(std::string_view service, Info* info) {
@@ -233,9 +235,8 @@ class Pmix final : public Provider {
   }
   Status refused(pmix::Code status, Errc error, std::string_view service, const char* what) const {
     if (status == pmix::kSuccess) return kOk;
-    const char* text = library_->error_string(status);
     return fail(error, "\"%.*s\" cannot be %s: the launcher (PMIx) says %s (%d)", static_cast<int>(service.size()),
-                service.data(), what, text != nullptr ? text : "unknown", status);
+                service.data(), what, text_of(status), status);
   }
 
   int of(const Proc& proc, const char* key, int otherwise) const {

@@ -96,13 +96,11 @@ Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::
   HR_TRY(boot::dial(name, channel));
   Status status = kOk;
   const double end = now_seconds() + seconds;
-  bool late = false;
   wait_outside([&] {
     status = (*channel)->step();
-    late = now_seconds() > end;
-    return (*channel)->greeted() || !status.ok() || late;
+    return (*channel)->greeted() || !status.ok() || now_seconds() > end;
   });
-  if ((*channel)->greeted() && status.ok()) return kOk;
+  if (status.ok() && (*channel)->greeted()) return kOk;
   if (status.ok()) {
     return fail(Errc::kPort,
                 "nobody accepted at port \"%.200s\" within %g s (HEADRACE_CONNECT_TIMEOUT): has the process "

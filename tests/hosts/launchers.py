@@ -9,7 +9,7 @@ import shutil
 PEERS = os.environ.get("HEADRACE_PEERS", "")
 
 
-def _a_host(names, ranks):
+def a_host(names, ranks):
     return -(-ranks // len(names))
 
 
@@ -18,18 +18,18 @@ def _slurm(kind):
         hosts = min(len(names), ranks)
         return [
             "srun", "-N", str(hosts), "-w", ",".join(names[:hosts]), "-n", str(ranks), "-m", "block", f"--mpi={kind}",
-            f"--ntasks-per-node={_a_host(names, ranks)}",
+            f"--ntasks-per-node={a_host(names, ranks)}",
         ]
 
     return words
 
 
 def _hydra(names, ranks, _):
-    return [f"{PEERS}/bin/mpiexec", "-hosts", ",".join(names), "-ppn", str(_a_host(names, ranks)), "-n", str(ranks)]
+    return [f"{PEERS}/bin/mpiexec", "-hosts", ",".join(names), "-ppn", str(a_host(names, ranks)), "-n", str(ranks)]
 
 
 def _prrte(names, ranks, variables):
-    places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
+    places = ",".join(f"{name}:{a_host(names, ranks)}" for name in names)
     prefix = f"{PEERS}/openmpi"
     words = [f"{prefix}/bin/prterun", "--prefix", prefix, "--host", places, "-n", str(ranks), "--bind-to", "none"]
     for name, value in variables.items():
@@ -38,7 +38,7 @@ def _prrte(names, ranks, variables):
 
 
 def _ours(names, ranks, _):
-    places = ",".join(f"{name}:{_a_host(names, ranks)}" for name in names)
+    places = ",".join(f"{name}:{a_host(names, ranks)}" for name in names)
     return [os.environ["HR_MPIEXEC"], "--hosts", places, "-n", str(ranks), "--bind-to", "none"]
 
 

@@ -114,7 +114,7 @@ def tree(launcher, wanted, directory):
     for name, limit, ranks, words, environment in tests_of_the_tree():
         if ranks < min(len(NAMES), 3) or not re.search(wanted, name):
             continue
-        alone = -(-ranks // len(NAMES)) <= os.cpu_count() and SHARING.search(words[0])
+        alone = launchers.a_host(NAMES, ranks) <= os.cpu_count() and SHARING.search(words[0])
         if alone or any(pattern.search(" ".join(words)) and launcher not in able for pattern, able in NEEDS):
             totals.left_out += 1
             continue

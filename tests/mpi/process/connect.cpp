@@ -146,7 +146,7 @@ void errors() {
     CHECK(inter == MPI_COMM_NULL);
   }
   CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
-  // Open, but nobody accepts (the test sets HEADRACE_CONNECT_TIMEOUT); who accepts later does not get who has given up.
+  // Open, but nobody accepts (the test sets HEADRACE_CONNECT_TIMEOUT).
   const double begin = MPI_Wtime();
   CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
   CHECK(MPI_Wtime() - begin >= 0.5 && inter == MPI_COMM_NULL);
