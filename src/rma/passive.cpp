@@ -34,13 +34,13 @@ Status check_passive(const Window& window, const char* function) {
 // Who holds the lock of a member may be anybody.
 Status hopeless(const Window& window) { return p2p::hopeless(window.context()); }
 
-// By a word that this process reaches, too; nobody rings when it is free.
+// By a word that this process reaches, too.
 Status take_word(Window& window, Control& control, bool exclusive) {
   bool waits = false;
   const auto take = [&] { return exclusive ? control.lock.try_exclusive(&waits) : control.lock.try_shared(); };
   if (take()) return kOk;
   p2p::PolledWait polled;
-  polled.hold(true);
+  polled.hold(window.is_unlocked_silently());
   const Status status = p2p::wait_until(take, [&] { return hopeless(window); });
   polled.hold(false);
   if (!status.ok()) control.lock.stop_waiting(&waits);
@@ -72,6 +72,10 @@ Status give_back(Window& window, int rank) {
   const bool exclusive = held == Lock::kExclusive;
   if (member.control != nullptr) {
     member.control->lock.release(exclusive);
+    if (rank == window.rank()) {
+      grant_locks();
+      p2p::wake_waiting();
+    }
     return kOk;
   }
   return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));

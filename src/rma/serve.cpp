@@ -203,6 +203,11 @@ bool advance_services() {
     moved |= resumed;
     each = next;
   }
+  return grant_locks() || moved;
+}
+
+bool grant_locks() {
+  bool moved = false;
   for (auto each = state->lock_waiters.begin(); each != state->lock_waiters.end();) {
     const bool lost = p2p::is_lost(each->window->proc(each->rank));
     if (lost) each->window->own().control->lock.stop_waiting(&each->waits);

@@ -43,6 +43,8 @@ void take_operation(const transport::Header& header, const std::byte* payload, s
 void take_lock(Window& window, const transport::Header& header);
 // True when something moved.
 bool advance_services();
+// The locks that can be had by now. True when there was one.
+bool grant_locks();
 // Before the window goes.
 void forget_services(const Window& window);
 

@@ -1,5 +1,7 @@
 #include "rma/state.hpp"
 
+#include <algorithm>
+
 #include "p2p/layer_message.hpp"
 #include "p2p/loss.hpp"
 #include "rma/rma.hpp"
@@ -22,7 +24,9 @@ void take_signal(const transport::Header& header) {
       member.lock_granted = true;
       return;
     case wire::Action::kUnlock:
-      return window->own().control->lock.release(wire::detail_of(header) != 0);
+      window->own().control->lock.release(wire::detail_of(header) != 0);
+      grant_locks();
+      return;
     case wire::Action::kPost:
       ++member.posts;
       return;
@@ -49,8 +53,8 @@ void take_message(int from, const transport::Header& header, const std::byte* pa
 bool advance(void*) {
   const bool served = advance_services();
   const bool moved = advance_started() || served;
-  // A lock that is waited for here is given back by a word that nobody rings for.
-  state->polled.hold(!state->lock_waiters.empty());
+  state->polled.hold(std::ranges::any_of(
+      state->lock_waiters, [](const LockWaiter& each) { return each.window->is_unlocked_silently(); }));
   if (state->started.empty() && state->asked.empty() && state->services.empty() && state->lock_waiters.empty()) {
     p2p::remove_hook(advance, nullptr);
   }

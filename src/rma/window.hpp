@@ -105,6 +105,8 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
+  // Locks are words that other processes of this host reach as well: who gives one back rings for nobody.
+  [[nodiscard]] bool is_unlocked_silently() const noexcept { return own_control_ == nullptr; }
   // Of updates of a member's memory by this process.
   [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
     return {target.control, own_words_, updaters_, updates_by_barrier_};

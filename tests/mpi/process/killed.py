@@ -24,9 +24,9 @@ def ours(marker: str) -> list[int]:
         if not entry.name.isdigit():
             continue
         try:
-            if marker.encode() in (entry / "environ").read_bytes() and (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+            if marker.encode() in (entry / "environ").read_bytes() and state(int(entry.name)) not in "ZX":
                 found.append(int(entry.name))
-        except (OSError, IndexError):
+        except OSError:
             pass
     return found
 
@@ -36,6 +36,27 @@ def is_program(pid: int) -> bool:
         return os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(PROGRAM)
     except OSError:
         return False
+
+
+def state(pid: int) -> str:
+    """The letter that /proc shows: T of a stopped process, Z and X of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+def killed_while_running(pid: int) -> bool:
+    """Whether the signal ended the process. One that is about to exit takes it and ends as if there had been none: it
+    can't be stopped any more, by which the two are told apart."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: state(pid) in "TZX", LIMIT)
+        stopped = state(pid) == "T"
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return stopped
 
 
 def wait_for(condition, seconds: float) -> bool:
@@ -62,12 +83,8 @@ def main() -> int:
         started = wait_for(lambda: sum(map(is_program, ours(marker))) > parents, LIMIT)
         time.sleep(random.random() * 0.2)
         victims = [pid for pid in ours(marker) if is_program(pid)]
-        victim = random.choice(victims) if victims else None
-        if victim is not None:
-            try:
-                os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                victim = None
+        random.shuffle(victims)
+        victim = next(filter(killed_while_running, victims), None)
         if victim is None:
             for pid in ours(marker):
                 os.kill(pid, signal.SIGKILL)
