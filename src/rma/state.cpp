@@ -53,8 +53,8 @@ void take_message(int from, const transport::Header& header, const std::byte* pa
 bool advance(void*) {
   const bool served = advance_services();
   const bool moved = advance_started() || served;
-  state->polled.hold(std::ranges::any_of(
-      state->lock_waiters, [](const LockWaiter& each) { return each.window->is_unlocked_silently(); }));
+  state->polled.hold(std::ranges::any_of(state->lock_waiters,
+                                         [](const LockWaiter& each) { return each.window->is_unlocked_silently(); }));
   if (state->started.empty() && state->asked.empty() && state->services.empty() && state->lock_waiters.empty()) {
     p2p::remove_hook(advance, nullptr);
   }

@@ -21,18 +21,18 @@ from collections import Counter
 from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for, words_of
 
 ENDLESS = "1000000000"
+ENDED = f"{BUILD}/random_faults.{os.getpid()}"  # a file that ends programs; on all hosts
 PROGRAMS = {
     "probe": [f"{BUILD}/tests/fault/launch_probe", "init", "shm", "fence", "hang"],
-    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", ENDLESS],
+    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "500", "--until", "/dev/null/never"],
     "windows": [f"{BUILD}/gpu_tests/mpi_rma_random_mix", "create", "--epochs", ENDLESS],
     "halo3d": [f"{BUILD}/bin/halo3d", "--local", "16", "--steps", ENDLESS, "--no-identity-check"],
     "collective": [f"{BUILD}/bin/collective", "--op", "allreduce", "--reps", ENDLESS, "--seconds", "1000"],
 }
-# What a fault that costs time only must not change: these end well.
+# What a fault that costs time only must not change: these end well, and not before they are told to.
 ENDING = {
-    "sh": ["sh", "-c", "for n in 1 2 3 4 5 6 7 8; do sleep 0.5; echo $n; done"],
-    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536"],
-    "collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"],
+    "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
+    "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -117,16 +117,21 @@ class Job(HostsTest):
             hosts("shape", *LOSSY)
         child = self.begin(choose, ENDING[name], each=1, silence=PATIENT if lossy else HEALED_WITHIN)
         victim = choose.choice(NAMES[1:])
+        time.sleep(choose.random())
         if not lossy:
-            time.sleep(choose.random())
             hosts("partition", victim)
-            with contextlib.suppress(subprocess.TimeoutExpired):  # the job's end would be too early
-                child.wait(0.9 * HEALED_WITHIN * choose.random())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(0.9 * HEALED_WITHIN * choose.random())
+        if not lossy:
             hosts("heal")
+        early = child.poll() is not None
+        with open(ENDED, "w", encoding="utf-8"):
+            pass
         begin = time.monotonic()
         out, errors = child.communicate(timeout=LIMIT)
         self.about = f"{name}, {self.count} ranks, degree {self.degree}: {child.returncode} after {time.monotonic() - begin:.1f} s"
-        return "" if (child.returncode, errors) == (0, "") else f"not 0 and no message: {out[-500:]} {errors[-1500:]}"
+        good = (child.returncode, errors, early) == (0, "", False)
+        return "" if good else f"{'too early, ' if early else ''}not 0 and no message: {out[-500:]} {errors[-1500:]}"
 
     def recovers(self, choose):
         """Ranks die by themselves, or a host does, and the others go on."""
@@ -170,6 +175,8 @@ def run(seed, only):
         problem = f"{type(error).__name__}: {error}"
     hosts("shape", check=False)
     hosts("heal", check=False)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(ENDED)
     try:
         job.tearDown()
     except AssertionError as error:

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "../../gpu/device_memory.hpp"
@@ -66,6 +67,8 @@ struct Settings {
   std::size_t largest = std::size_t{4} << 20;  // bytes of a message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
   int devices = 0;  // that every rank can use: half of the buffers are on any of them
+  // The file that ends it; none: once is enough.
+  std::string until;
 };
 
 std::vector<Batch> make_plan(const Settings& settings, int ranks);

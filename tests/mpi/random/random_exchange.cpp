@@ -2,10 +2,14 @@
 // every buffer checked against a reference that all ranks compute from one seed.
 //
 //   random_exchange [--seed N | --seed random] [--exchanges N] [--largest BYTES] [--kinds host,device,...]
+//                   [--until FILE]
 //
+// With --until: all of it again and again, until rank 0 finds that file.
 // Without --kinds: all kinds when there is a CUDA driver (real or the tests' own), else host; half of the buffers are
 // on the device of the rank, the others on any. On failure the seed and --exchanges (the index in the message plus one)
 // show it again.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -158,6 +162,8 @@ Settings parse(int argc, char** argv) {
       settings.largest = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--kinds")
       settings.kinds = kinds_of(value);
+    else if (name == "--until")
+      settings.until = value;
     else
       check::fail(__FILE__, __LINE__, "unknown option " + name);
   }
@@ -176,6 +182,12 @@ void select_gpu() {
   CHECK_OK(MPI_Comm_rank(node, &rank));
   CHECK_OK(MPI_Comm_free(&node));
   gpu::select(rank);
+}
+
+bool once_more(const Settings& settings) {
+  int more = !settings.until.empty() && ::access(settings.until.c_str(), F_OK) != 0 ? 1 : 0;
+  CHECK_OK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  return more != 0;
 }
 
 void run(int argc, char** argv, const check::Environment& mpi) {
@@ -197,7 +209,9 @@ void run(int argc, char** argv, const check::Environment& mpi) {
   CHECK_OK(MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size())));
   {
     Player player(settings, mpi.rank);
-    for (const Batch& batch : plan) player.play(batch);
+    do {
+      for (const Batch& batch : plan) player.play(batch);
+    } while (once_more(settings));
   }
   void* detached = nullptr;
   int size = 0;
