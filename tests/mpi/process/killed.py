@@ -2,6 +2,7 @@
 """killed.py MPIEXEC PROGRAM [ROUNDS]: parents or children of programs that spawn are killed at random moments, under
 mpiexec and without it. Each time all has to end soon, and neither a process nor a file in shared memory may be left."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -59,6 +60,19 @@ def killed_while_running(pid: int) -> bool:
     return stopped
 
 
+def words_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return "(has ended)"
+
+
+def kill_all(marker: str) -> None:
+    for pid in ours(marker):
+        with contextlib.suppress(ProcessLookupError):  # one may take others with it
+            os.kill(pid, signal.SIGKILL)
+
+
 def wait_for(condition, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -86,8 +100,7 @@ def main() -> int:
         random.shuffle(victims)
         victim = next(filter(killed_while_running, victims), None)
         if victim is None:
-            for pid in ours(marker):
-                os.kill(pid, signal.SIGKILL)
+            kill_all(marker)
         ended = True
         try:
             said = job.communicate(timeout=LIMIT)[0].decode(errors="replace")
@@ -101,8 +114,8 @@ def main() -> int:
         if not good:
             print(said)
             for pid in ours(marker):
-                print(pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
-                os.kill(pid, signal.SIGKILL)
+                print(pid, words_of(pid))
+            kill_all(marker)
         shutil.rmtree(shm)
         if not good:
             return 1
