@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/knobs.hpp"
+#include "base/layer_state.hpp"
 #include "base/log.hpp"
 #include "base/shared_file.hpp"
 #include "boot/host_view.hpp"
@@ -18,7 +19,7 @@
 namespace hr::boot {
 namespace {
 
-std::unique_ptr<State> state;
+LayerState<State> state;
 
 // What two processes on one host have in common and two hosts seldom have.
 std::string host_id() {
@@ -140,7 +141,7 @@ void keep_open(int socket) {
 
 Status finalize() {
   if (state == nullptr) return kOk;
-  const std::unique_ptr<State> ending = std::move(state);  // a handler that runs now finds none
+  const std::unique_ptr<State> ending = state.take();  // a handler that runs now finds none
   return ending->provider->finalize();
 }
 

@@ -15,7 +15,7 @@
 
 namespace hr::check {
 
-std::unique_ptr<State> state;
+LayerState<State> state;
 
 namespace {
 

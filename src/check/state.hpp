@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/file_states.hpp"
+#include "base/layer_state.hpp"
 
 namespace hr::check {
 
@@ -12,7 +13,7 @@ struct State {
 };
 
 // Null: nothing is checked.
-extern std::unique_ptr<State> state;
+extern LayerState<State> state;
 
 // What the calling file keeps.
 template <class Own>

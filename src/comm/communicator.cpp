@@ -77,7 +77,7 @@ Communicator::~Communicator() {
   agreements_ != 0 ? rest_context(context_) : release_context(context_);
 }
 
-std::unique_ptr<State> state;
+LayerState<State> state;
 
 Communicator* world() noexcept { return state != nullptr ? state->world.get() : nullptr; }
 Communicator* self() noexcept { return state != nullptr ? state->self.get() : nullptr; }

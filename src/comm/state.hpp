@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/layer_state.hpp"
 #include "boot/port.hpp"
 #include "comm/communicator.hpp"
 #include "comm/connections.hpp"
@@ -42,6 +43,6 @@ struct State {
 };
 
 // Null outside of init() and finalize().
-extern std::unique_ptr<State> state;
+extern LayerState<State> state;
 
 }  // namespace hr::comm

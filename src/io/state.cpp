@@ -4,7 +4,7 @@
 
 namespace hr::io {
 
-std::unique_ptr<State> detail::current_state;
+LayerState<State> detail::current_state;
 
 State& state() {
   if (detail::current_state == nullptr) detail::current_state = std::make_unique<State>();

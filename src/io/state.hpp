@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/layer_state.hpp"
 #include "io/datarep.hpp"
 #include "io/worker.hpp"
 #include "p2p/pinned_pool.hpp"
@@ -19,7 +20,7 @@ struct State {
 };
 
 namespace detail {
-extern std::unique_ptr<State> current_state;
+extern LayerState<State> current_state;
 }
 
 [[nodiscard]] State& state();

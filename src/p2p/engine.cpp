@@ -6,6 +6,7 @@
 
 #include "base/events.hpp"
 #include "base/knobs.hpp"
+#include "base/layer_state.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/counting.hpp"
@@ -19,7 +20,7 @@
 namespace hr::p2p {
 namespace {
 
-std::unique_ptr<Engine> the_engine;
+LayerState<Engine> the_engine;
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace hr::rma {
 
-std::unique_ptr<State> state;
+LayerState<State> state;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/layer_state.hpp"
 #include "base/list.hpp"
 #include "p2p/progress.hpp"
 #include "rma/describe.hpp"
@@ -37,7 +38,7 @@ struct State {
 };
 
 // Null outside of init() and finalize().
-extern std::unique_ptr<State> state;
+extern LayerState<State> state;
 
 // There is something that progress has to look after: makes advance() a hook until there is nothing.
 void watch();

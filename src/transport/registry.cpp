@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "base/layer_state.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "transport/record_list.hpp"
@@ -21,7 +22,7 @@ struct State {
   const Upcalls* upcalls = nullptr;
   std::vector<std::unique_ptr<Transport>> parted;  // in which a thread may still be asleep
 };
-std::unique_ptr<State> state;
+LayerState<State> state;
 
 void refuse(int from, const Header& header, const std::byte* /*payload*/, std::size_t bytes) {
   boot::abort(1, "rank " + std::to_string(from) + " sent a message of kind " + std::to_string(kind_of(header)) +
