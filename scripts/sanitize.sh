@@ -12,9 +12,9 @@ left_to_us=handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_s
 case $preset in
   asan)
     # The leak sanitizer reads thread-local memory of opened libraries (UCX's) and crashes there; ASAN_OPTIONS=detect_leaks=1
-    # asks for it, on one host. Left out: what counts pages, of which the sanitizer takes its own, and what other programs
-    # (Python's, MPICH's) open, where it would have to be opened first.
-    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|doctor_(gpus|links)|monitor_pmpi)$'
+    # asks for it, on one host. Left out: what counts pages, of which the sanitizer takes its own, and what is opened into
+    # programs of others (Python), where it would have to be opened first.
+    set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|doctor_(gpus|links)|monitor_(pmpi|programs))$'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}" ;;
   ubsan)
     # It looks at virtual tables through a pipe, which a process without descriptors cannot open.
