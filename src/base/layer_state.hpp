@@ -30,7 +30,6 @@ class LayerState {
   [[nodiscard]] T* get() const noexcept { return state_; }
   T* operator->() const noexcept { return state_; }
   T& operator*() const noexcept { return *state_; }
-  explicit operator bool() const noexcept { return state_ != nullptr; }
   bool operator==(std::nullptr_t) const noexcept { return state_ == nullptr; }
 
  private:

@@ -4,18 +4,15 @@
 
 namespace hr::coll {
 
-State* detail::current_state = nullptr;
+LayerState<State> detail::current_state;
 
 State& detail::make_state() {
-  current_state = new State();
+  current_state = std::make_unique<State>();
   return *current_state;
 }
 
 void init() { finalize(); }
 
-void finalize() {
-  delete detail::current_state;
-  detail::current_state = nullptr;
-}
+void finalize() { detail::current_state.reset(); }
 
 }  // namespace hr::coll

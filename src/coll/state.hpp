@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/layer_state.hpp"
 #include "coll/counting.hpp"
 #include "coll/select.hpp"
 
@@ -27,7 +28,7 @@ struct State {
 };
 
 namespace detail {
-extern State* current_state;
+extern LayerState<State> current_state;
 [[nodiscard]] State& make_state();
 }  // namespace detail
 

@@ -1,7 +1,5 @@
 #include "mem/mem.hpp"
 
-#include <utility>
-
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
 #include "mem/cuda/ipc.hpp"
@@ -48,7 +46,7 @@ void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::
 void keep_chunks_from(int process) { cuda::keep_chunks_from(process); }
 
 State& detail::make_state() {
-  current_state = new State();
+  current_state = std::make_unique<State>();
   return *current_state;
 }
 
@@ -67,7 +65,7 @@ bool cuda_available() {
 void shutdown() {
   if (detail::current_state == nullptr) return;
   cuda::release_contexts();
-  delete std::exchange(detail::current_state, nullptr);
+  detail::current_state.reset();
 }
 
 }  // namespace hr::mem

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/file_states.hpp"
+#include "base/layer_state.hpp"
 #include "mem/mem.hpp"
 
 namespace hr::mem {
@@ -31,7 +32,7 @@ struct State {
 };
 
 namespace detail {
-inline State* current_state = nullptr;
+inline constinit LayerState<State> current_state;
 [[nodiscard]] State& make_state();
 }  // namespace detail
 

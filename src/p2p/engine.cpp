@@ -6,7 +6,6 @@
 
 #include "base/events.hpp"
 #include "base/knobs.hpp"
-#include "base/layer_state.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/counting.hpp"
@@ -18,12 +17,6 @@
 #include "p2p/round_watch.hpp"
 
 namespace hr::p2p {
-namespace {
-
-LayerState<Engine> the_engine;
-
-}  // namespace
-
 Matcher& make_matcher(std::uint32_t context) {
   auto& matchers = the_engine->matchers;
   if (context >= matchers.size()) matchers.resize(context + 1);
@@ -89,7 +82,6 @@ void take_transports() {
 Status init() {
   const boot::Identity& identity = boot::identity();
   the_engine = std::make_unique<Engine>();
-  current_engine = the_engine.get();
   the_engine->rank = identity.rank;
   the_engine->peers.assign(static_cast<std::size_t>(identity.size), &the_engine->unconnected);
   the_engine->processes_on_node = identity.processes_here;
@@ -146,7 +138,6 @@ Status finalize() {
   const Status closed = transport::finalize();
   if (first.ok()) first = closed;
   release(the_engine->done);
-  current_engine = nullptr;
   the_engine.reset();
   return first;
 }

@@ -10,6 +10,7 @@
 
 #include "base/counters.hpp"
 #include "base/file_states.hpp"
+#include "base/layer_state.hpp"
 #include "p2p/free_blocks.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/p2p.hpp"
@@ -82,9 +83,9 @@ struct Engine {
   bool oversubscribed = false;  // more processes on this node than cores
 };
 
-inline Engine* current_engine = nullptr;  // owned by engine.cpp
+inline constinit LayerState<Engine> the_engine;
 // Null before init() and after finalize().
-inline Engine* engine() noexcept { return current_engine; }
+inline Engine* engine() noexcept { return the_engine.get(); }
 
 // Memory from there, also where there is no engine (any more).
 inline void* take_block(std::size_t bytes) {
