@@ -72,10 +72,7 @@ Status give_back(Window& window, int rank) {
   const bool exclusive = held == Lock::kExclusive;
   if (member.control != nullptr) {
     member.control->lock.release(exclusive);
-    if (rank == window.rank()) {
-      grant_locks();
-      p2p::wake_waiting();
-    }
+    if (rank == window.rank()) grant_locks();
     return kOk;
   }
   return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));

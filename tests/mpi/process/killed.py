@@ -60,13 +60,6 @@ def killed_while_running(pid: int) -> bool:
     return stopped
 
 
-def words_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return "(has ended)"
-
-
 def kill_all(marker: str) -> None:
     for pid in ours(marker):
         with contextlib.suppress(ProcessLookupError):  # one may take others with it
@@ -114,7 +107,8 @@ def main() -> int:
         if not good:
             print(said)
             for pid in ours(marker):
-                print(pid, words_of(pid))
+                with contextlib.suppress(OSError):  # it has ended
+                    print(pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
             kill_all(marker)
         shutil.rmtree(shm)
         if not good:
