@@ -218,9 +218,7 @@ void part(std::span<const int> procs, bool asleep) {
   if (state == nullptr) return;
   if (!asleep) state->parted.clear();
   for (auto each = state->owned.begin(); each != state->owned.end();) {
-    bool empty = false;
-    for (const int proc : procs) empty |= (*each)->part(proc);
-    if (!empty) {
+    if (!(*each)->part(procs)) {
       ++each;
       continue;
     }

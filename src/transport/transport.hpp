@@ -249,8 +249,9 @@ class Transport {
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Reaches that process from now on, by what it has described.
   virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Nothing is said to it any more, nor heard from it. True: there is nobody left that this transport was made for.
-  virtual bool part(int /*proc*/) { return false; }
+  // Nothing is said to these any more, nor heard from them; each parts from this process, too, or is lost, and is
+  // waited for as long as its path needs it. True: there is nobody left that this transport was made for.
+  virtual bool part(std::span<const int> /*procs*/) { return false; }
 
   // Everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;

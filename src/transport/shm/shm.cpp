@@ -512,10 +512,14 @@ class Between final : public Shm {
       look_for_the_dead();
     return moved;
   }
-  bool part(int proc) override {
-    if (!reaches(proc) || std::erase(left_, proc) == 0) return false;
-    local_of_[static_cast<std::size_t>(proc)] = -1;
-    return left_.empty();
+  bool part(std::span<const int> procs) override {
+    bool parted = false;
+    for (const int proc : procs) {
+      if (!reaches(proc) || std::erase(left_, proc) == 0) continue;
+      local_of_[static_cast<std::size_t>(proc)] = -1;
+      parted = true;
+    }
+    return parted && left_.empty();
   }
   Status finalize() override {
     bell_->pid.store(kGone, std::memory_order_release);

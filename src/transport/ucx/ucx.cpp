@@ -15,8 +15,10 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
+#include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/buffers.hpp"
+#include "transport/ucx/farewells.hpp"
 #include "transport/ucx/in_order.hpp"
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/names.hpp"
@@ -30,7 +32,6 @@
 namespace hr::transport::ucx {
 namespace {
 
-constexpr unsigned kMessages = 0;  // the one kind of active message
 // Messages to a peer that UCX has not done with; further ones wait above.
 constexpr int kMostInFlight = 32;
 // A process that ends takes its connections along. Where that is a failure the launcher says which, and ends the job;
@@ -144,7 +145,7 @@ class Ucx final : public Transport {
 
   Status describe(std::string* address) override;
   Status meet(int proc, const std::string& address) override;
-  bool part(int proc) override;
+  bool part(std::span<const int> procs) override;
   Status finalize() override;
 
  private:
@@ -203,7 +204,9 @@ class Ucx final : public Transport {
   // Makes progress until `done`, giving the core to others.
   template <class Done>
   void wait(Done&& done);
-  void flush_all(const Peer* only = nullptr);
+  void flush_all();
+  void flush_some(std::span<Peer* const> peers);
+  void forget(Peer& peer);
   void close(Peer& peer);
   void close(ucp_ep_h endpoint);
   void close_all();
@@ -229,6 +232,7 @@ class Ucx final : public Transport {
   Worker worker_;
   Memory memory_{library_, worker_};
   Updates updates_{library_, worker_, memory_, names_};
+  Farewells farewells_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
@@ -238,7 +242,6 @@ class Ucx final : public Transport {
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not told yet
-  int in_flight_ = 0;          // of all peers
   int closes_ = 0;             // under way
   std::string own_address_;
   bool closing_ = false;  // nothing more is to be said or heard
@@ -259,21 +262,12 @@ Ucx::~Ucx() {
 
 Status Ucx::create() {
   HR_TRY(worker_.create(library_));
-  ucp_am_handler_param_t handler{};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = kMessages;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = arrive;
-  handler.arg = this;
-  const ucs_status_t status = library_.worker_set_am_recv_handler(worker_.get(), &handler);
-  if (status != UCS_OK) {
-    return fail(Errc::kOther, "ucx: no active messages: %s", library_.status_string(status));
-  }
+  HR_TRY(listen(library_, worker_, kMessages, UCP_AM_FLAG_WHOLE_MSG, arrive, this));
   if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
   HR_TRY(updates_.listen());
+  HR_TRY(farewells_.listen());
   own_address_ = encode(address);
   return late_ ? kOk : publish_address(rank_, address, host_name());
 }
@@ -297,24 +291,43 @@ Status Ucx::meet(int proc, const std::string& address) {
   return kOk;
 }
 
-// What was said to it has arrived before the path goes.
-bool Ucx::part(int proc) {
-  const auto at = static_cast<std::size_t>(proc);
-  if (at < job_size_ || !reaches(proc)) return false;
-  if (Peer* const peer = peers_[at].get(); peer != nullptr) {
-    flush_all(peer);
-    memory_.forget(proc);
-    peer->failure = UCS_ERR_CONNECTION_RESET;  // whatever comes of it now
-    if (peer->endpoint != nullptr) close(*peer);
-    while (closes_ != 0) library_.worker_progress(worker_.get());
-    std::erase(broken_, peer);
-    std::erase(failed_, peer);
-    if (peer->reserved != nullptr) buffers_.give_back(peer->reserved);
-    peers_[at].reset();
+// All are told before one is waited for: in which order the others part is theirs.
+bool Ucx::part(std::span<const int> procs) {
+  std::vector<Peer*> parted;
+  for (const int proc : procs) {
+    if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
+    if (!connect(proc).ok()) fail_path(peer(proc), UCS_ERR_UNREACHABLE);
+    parted.push_back(&peer(proc));
   }
-  addresses_[at].clear();
-  names_.part(proc);
+  flush_some(parted);
+  for (const Peer* each : parted) {
+    if (each->failure == UCS_OK) farewells_.say(each->proc, each->endpoint);
+  }
+  wait([&] {
+    return std::ranges::all_of(
+        parted, [this](const Peer* each) { return each->failure != UCS_OK || farewells_.heard(each->proc); });
+  });
+  // The farewells. A byte stream goes on by itself with what it was given, and its flush would need the other side.
+  std::vector<Peer*> unsent = parted;
+  std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
+  flush_some(unsent);
+  for (Peer* each : parted) forget(*each);
   return false;
+}
+
+void Ucx::forget(Peer& peer) {
+  const int proc = peer.proc;
+  memory_.forget(proc);
+  farewells_.forget(proc);
+  peer.failure = UCS_ERR_CONNECTION_RESET;  // whatever comes of it now
+  if (peer.endpoint != nullptr) close(peer);
+  while (closes_ != 0) library_.worker_progress(worker_.get());
+  std::erase(broken_, &peer);
+  std::erase(failed_, &peer);
+  if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
+  peers_[static_cast<std::size_t>(proc)].reset();
+  addresses_[static_cast<std::size_t>(proc)].clear();
+  names_.part(proc);
 }
 
 // --- paths ---
@@ -486,7 +499,6 @@ void Ucx::post(Peer& peer, Buffer* buffer) {
       library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
   if (UCS_PTR_IS_PTR(answer)) {
     ++peer.in_flight;
-    ++in_flight_;
     return;
   }
   buffers_.give_back(buffer);
@@ -500,7 +512,6 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   self.library_.request_free(request);
   self.buffers_.give_back(buffer);
   --to.in_flight;
-  --self.in_flight_;
   if (status != UCS_OK) self.fail_path(to, status);
 }
 
@@ -693,7 +704,15 @@ void Ucx::wait(Done&& done) {
   }
 }
 
-void Ucx::flush_all(const Peer* only) {
+void Ucx::flush_all() {
+  std::vector<Peer*> all;
+  for (auto& each : peers_) {
+    if (each != nullptr) all.push_back(each.get());
+  }
+  flush_some(all);
+}
+
+void Ucx::flush_some(std::span<Peer* const> peers) {
   struct Left {
     const Library& library;
     int flushes = 0;
@@ -710,14 +729,16 @@ void Ucx::flush_all(const Peer* only) {
     const ucs_status_ptr_t answer = library_.ep_flush_nbx(endpoint, &how);
     if (UCS_PTR_IS_PTR(answer)) ++left.flushes;
   };
-  for (auto& each : peers_) {
-    if (each == nullptr || each->endpoint == nullptr || each->failure != UCS_OK) continue;
-    if (only != nullptr && each.get() != only) continue;
+  for (const Peer* each : peers) {
+    if (each->endpoint == nullptr || each->failure != UCS_OK) continue;
     flush(each->endpoint);
     if (each->announcing != nullptr && each->announcing != each->endpoint) flush(each->announcing);
   }
   // A flush does not wait for messages that the other side fetches.
-  wait([&] { return left.flushes == 0 && (only != nullptr ? only->in_flight : in_flight_) == 0 && closes_ == 0; });
+  wait([&] {
+    const auto is_under_way = [](const Peer* each) { return each->in_flight != 0; };
+    return left.flushes == 0 && std::ranges::none_of(peers, is_under_way) && closes_ == 0;
+  });
 }
 
 // Everybody has flushed: what is still on its way nobody waits for.

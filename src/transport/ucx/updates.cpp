@@ -3,12 +3,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "transport/ucx/active_messages.hpp"
+
 namespace hr::transport::ucx {
 namespace {
-
-// Active messages; 0 is the transport's own (ucx.cpp).
-constexpr unsigned kRequests = 1;
-constexpr unsigned kAnswers = 2;
 
 // What was there before.
 template <class Word>
@@ -48,28 +46,8 @@ ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_
 }
 
 Status Updates::listen() {
-  const std::pair<unsigned, ucp_am_recv_callback_t> handlers[] = {{kRequests, arrive<Request, &Updates::asked_>},
-                                                                  {kAnswers, arrive<Answer, &Updates::answered_>}};
-  for (const auto& [kind, handler] : handlers) {
-    ucp_am_handler_param_t wanted{};
-    wanted.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    wanted.id = kind;
-    wanted.cb = handler;
-    wanted.arg = this;
-    const ucs_status_t status = library_.worker_set_am_recv_handler(worker_.get(), &wanted);
-    if (status != UCS_OK) return fail(Errc::kOther, "ucx: no active messages: %s", library_.status_string(status));
-  }
-  return kOk;
-}
-
-template <class Text>
-ucs_status_t Updates::send(ucp_ep_h endpoint, unsigned kind, const Text& text) {
-  ucp_request_param_t how{};
-  how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  how.flags = UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_EAGER;
-  const ucs_status_ptr_t answer = library_.am_send_nbx(endpoint, kind, &text, sizeof text, nullptr, 0, &how);
-  if (UCS_PTR_IS_PTR(answer)) library_.request_free(answer);  // goes on by itself
-  return UCS_PTR_IS_ERR(answer) ? UCS_PTR_STATUS(answer) : UCS_OK;
+  HR_TRY(ucx::listen(library_, worker_, kUpdateRequests, 0, arrive<Request, &Updates::asked_>, this));
+  return ucx::listen(library_, worker_, kUpdateAnswers, 0, arrive<Answer, &Updates::answered_>, this);
 }
 
 Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
@@ -84,7 +62,7 @@ Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::ui
                         bytes,
                         operand,
                         compare};
-  const ucs_status_t status = send(endpoint, kRequests, request);
+  const ucs_status_t status = send_text(library_, endpoint, kUpdateRequests, request);
   if (status != UCS_OK) {
     return fail(Errc::kOther, "ucx: memory of rank %d cannot be updated: %s", proc, library_.status_string(status));
   }
@@ -101,7 +79,7 @@ void Updates::serve(const Request& request, int from, ucp_ep_h endpoint) {
                         ? apply<std::uint64_t>(request.address, update, request.operand, request.compare)
                         : apply<std::uint32_t>(request.address, update, request.operand, request.compare);
   }
-  static_cast<void>(send(endpoint, kAnswers, answer));  // a path that fails is told by itself
+  static_cast<void>(send_text(library_, endpoint, kUpdateAnswers, answer));  // a path that fails is told by itself
 }
 
 void Updates::end(const Answer& answer) {

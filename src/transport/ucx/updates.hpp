@@ -71,8 +71,6 @@ class Updates {
 
   void serve(const Request& request, int from, ucp_ep_h endpoint);
   void end(const Answer& answer);
-  template <class Text>
-  ucs_status_t send(ucp_ep_h endpoint, unsigned kind, const Text& text);
   template <class Text, std::vector<Text> Updates::* kList>
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);

@@ -262,18 +262,23 @@ void errors() {
 
 // --- ends ---
 
-// The child goes on when its parent is gone.
+// The children make no call of MPI once they have disconnected: their parents' calls must end all the same. The last
+// ones go on when their parents are gone.
 void leave(const std::string& file) {
-  std::filesystem::remove(file);
-  MPI_Comm inter = MPI_COMM_NULL;
-  std::string words[] = {"stay", file};
-  char* arguments[] = {words[0].data(), words[1].data(), nullptr};
-  CHECK_OK(
-      MPI_Comm_spawn(own_path().c_str(), arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
-  CHECK_OK(MPI_Comm_disconnect(&inter));
+  constexpr int kRounds = 20;
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
-  MPI_Finalize();
-  if (first) std::ofstream(file) << "left\n";
+  for (int round = 0; round < kRounds; ++round) {
+    std::string words[] = {"stay", file + std::to_string(round)};
+    char* arguments[] = {words[0].data(), words[1].data(), nullptr};
+    std::filesystem::remove(words[1]);
+    MPI_Comm inter = MPI_COMM_NULL;
+    CHECK_OK(MPI_Comm_spawn(own_path().c_str(), arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                            MPI_ERRCODES_IGNORE));
+    CHECK_OK(MPI_Comm_disconnect(&inter));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (round == kRounds - 1) MPI_Finalize();
+    if (first) std::ofstream(words[1]) << "left\n";
+  }
   std::exit(0);
 }
 
