@@ -61,7 +61,7 @@ std::uint64_t MessageClass::key() const noexcept {
   const std::uint64_t size =
       2 * static_cast<std::uint64_t>(std::bit_width(bytes)) + (std::has_single_bit(bytes) ? 0 : 1);
   std::uint64_t key = size;  // below 2^8
-  key = key << 8 | flags;
+  key = key << 9 | flags;
   key = key << 2 | static_cast<std::uint64_t>(to);
   for (const bool each : {readable, from_contiguous, time_sliced, to_contiguous, to_pinned, to_exportable})
     key = key << 1 | std::uint64_t{each};

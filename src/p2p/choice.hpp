@@ -17,7 +17,7 @@ namespace hr::p2p {
 
 class Choice {
  public:
-  static constexpr std::size_t kMost = 8;  // protocols
+  static constexpr std::size_t kMost = 9;  // protocols
 
   // Applicable ones, the best first: 0 is to be begun, the next one where that refuses.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }

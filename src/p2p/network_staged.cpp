@@ -171,7 +171,7 @@ Status announce(Outgoing& message, Part& part) {
   const transport::Header header = wire::network_piece(message.send->peer_cookie_, part.offset);
   const PieceHead head{part.bytes};
   HR_TRY(peer_of(message.proc)
-             .transport->announce(message.proc, header, &head, sizeof head, state().out->host(part.chunk), part.bytes,
+             .transport->announce(message.proc, header, &head, sizeof head, {state().out->host(part.chunk), part.bytes},
                                   &part));
   part.announced = true;
   part.then = taken_by_receiver;

@@ -20,12 +20,13 @@ extern const Rendezvous kStaged;         // pieces through pinned or device memo
 extern const Rendezvous kSingleCopy;     // read the sender's memory
 extern const Rendezvous kStream;         // pieces through the transport
 extern const Rendezvous kNetworkStaged;  // pieces through pinned memory and the network, pipelined
+extern const Rendezvous kNetworkDirect;  // the network takes and stores it by itself
 extern const Rendezvous kTransportData;  // the transport moves it from where it is to where it belongs
 
 namespace {
 
-constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut,
-                                   &kStaged,        &kNetworkStaged, &kSingleCopy, &kStream};
+constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut, &kStaged,
+                                   &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
 // The message is one of those that a trial times, from here to finish_rendezvous().

@@ -9,6 +9,7 @@
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/loss.hpp"
+#include "p2p/network_direct.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/transport_data.hpp"
@@ -73,6 +74,7 @@ Status offer_device_data(Peer& peer, Request& send) {
                     {}};
   peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
+  if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
   // What is staged anyway need not be described.
   const bool fetched = !mem::cuda::Context::share_time_sliced(peer.place, message.rts.place) ||
                        !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mem/cuda/fence.hpp"
+#include "p2p/network_direct.hpp"
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
@@ -82,6 +84,14 @@ transport::AnnouncedData data_of(const std::byte* tail) noexcept {
   return data;
 }
 
+// The program has no work on the default stream, which would come first.
+bool is_idle(const layout::View& data) {
+  mem::cuda::Fence fence;
+  if (fence.set(data.where).ok()) return fence.passed();
+  static_cast<void>(take_detail());
+  return false;
+}
+
 // Whatever the receive is: the transport's end of it is what tells the sender.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
@@ -92,8 +102,12 @@ Status begin(const Announcement& announced, Request& receive) {
   taking->receive = &receive;
   taking->sink.taking = taking.get();
   taking->sink.bytes = announced.bytes;
-  if (receive.view_.plain_host() && receive.total_ == announced.bytes) {
+  const bool fits = receive.total_ == announced.bytes;
+  if (fits && receive.view_.plain_host()) {
     taking->sink.address = receive.view_.data();
+  } else if (fits && network_direct::serves(peer_of(announced.from_proc), receive.view_) && is_idle(receive.view_)) {
+    taking->sink.address = receive.view_.data();
+    taking->sink.device = true;
   } else {
     taking->sink.unpack = unpack;
   }
@@ -139,7 +153,7 @@ void give_up() {
 Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done) {
   rts.flags |= wire::kKept;
   auto sending = std::make_unique<Sending>();
-  HR_TRY(peer.transport->announce(peer.proc, header, &rts, sizeof rts, send.view_.data(), send.view_.packed,
+  HR_TRY(peer.transport->announce(peer.proc, header, &rts, sizeof rts, {send.view_.data(), send.view_.packed},
                                   sending.get()));
   *done = sending->complete;
   if (*done) return kOk;

@@ -2,7 +2,7 @@
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
-//           receiver's cookie (64)                 Data, Piece, NetworkPiece, Stored
+//           receiver's cookie (64)                 Data, Piece, NetworkPiece, NetworkWhole, Stored
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
@@ -41,6 +41,7 @@ enum class Kind : std::uint8_t {
   kCancel,         // the sender takes an announced or synchronous message back, if no receive has met it
   kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
   kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
+  kNetworkWhole,   // the same of a whole message: payload: AnnouncedData
   kNotCancelled,   // one had: the answer to a kCancel with way 1
   kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
   kPartitionsMet,  // the receive that has met it answers
@@ -59,14 +60,15 @@ struct Rts {
   std::uint64_t place;    // of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
-  kPending = 1,  // work that the data depends on is under way on the sender's device; kAsk asks for kReady
-  kDevice = 2,   // the data is on a device
-  kManaged = 4,  // the data is in managed memory
-  kMovable = 8,  // the sender's device can move it by itself
-  kView = 16,    // a layout::cuda::PeerView follows: the receiver may fetch the data
-  kPinned = 64,  // the data is in pinned host memory: the sender's device may store it where the receiver says
-  kKept = 128,   // the sender's transport keeps the data: a transport::AnnouncedData follows
-  kChunks = 32,  // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
+  kPending = 1,   // work that the data depends on is under way on the sender's device; kAsk asks for kReady
+  kDevice = 2,    // the data is on a device
+  kManaged = 4,   // the data is in managed memory
+  kMovable = 8,   // the sender's device can move it by itself
+  kView = 16,     // a layout::cuda::PeerView follows: the receiver may fetch the data
+  kPinned = 64,   // the data is in pinned host memory: the sender's device may store it where the receiver says
+  kKept = 128,    // the sender's transport keeps the data: a transport::AnnouncedData follows
+  kDirect = 256,  // the sender's transport takes device memory: the receiver may have it do so
+  kChunks = 32,   // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
 
 struct Cts {
@@ -89,6 +91,7 @@ enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
   kFromDevice = 2,    // put there by the sender's device, else by its CPU
   kToDevice = 4,      // taken out by the receiver's device
+  kWhole = 128,       // all of it by the transport, from where it is to where it belongs
   kNetwork = 64,      // piece by piece through pinned memory of both processes, and the network between
   kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
   kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
@@ -129,6 +132,9 @@ inline transport::Header data(std::uint64_t receiver_cookie, std::uint64_t offse
 
 inline transport::Header network_piece(std::uint64_t receiver_cookie, std::uint64_t offset) noexcept {
   return {{static_cast<std::uint64_t>(Kind::kNetworkPiece), receiver_cookie, offset}};
+}
+inline transport::Header network_whole(std::uint64_t receiver_cookie) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kNetworkWhole), receiver_cookie, 0}};
 }
 inline transport::Header piece(std::uint8_t way, std::uint32_t chunk, std::uint64_t receiver_cookie,
                                std::uint64_t offset) noexcept {

@@ -82,11 +82,19 @@ struct AnnouncedData {
   std::uint64_t token = 0;
 };
 
+// What is announced: plain bytes, of device memory where the transport announces that. Owner: who announces.
+struct Source {
+  const std::byte* address;
+  std::size_t bytes;
+  bool device = false;
+};
+
 // Where announced data goes: to `address`, or, where unpack is set, to it in pieces, each once, in any order. It must
 // take `bytes` bytes, all that was announced. Owner: who takes; it stays until the operation is complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
+  bool device = false;  // device memory (Caps::announces_device), nothing is unpacked
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
@@ -127,6 +135,7 @@ struct Caps {
   // where that is more than max_payload; 0: no opinion.
   std::size_t eager_bytes = 0;
   bool announces = false;           // announce(), take() and refuse() of host memory
+  bool announces_device = false;    // the same of device memory, without work on it that the program has begun
   bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
   bool exposes_device = false;      // the same of device memory
@@ -169,8 +178,7 @@ class Transport {
   // process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path, of
   // which Upcalls::lost tells, too.
   virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
-                          std::size_t /*payload_bytes*/, const std::byte* /*data*/, std::size_t /*bytes*/,
-                          Operation* /*done*/) {
+                          std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
   // `done` is complete when all of it is in the sink. Errors as of announce().

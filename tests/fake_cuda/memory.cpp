@@ -92,6 +92,9 @@ void* alias(Address address) {
   return range().driver + (address - reinterpret_cast<std::uintptr_t>(range().program));
 }
 
+// For others that stand in for hardware (tests/fake_ucx).
+extern "C" __attribute__((visibility("default"))) void* fake_cuda_alias(Address address) { return alias(address); }
+
 Address reserve_range(std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(range().program) + range().addresses.take(bytes);
 }

@@ -1,8 +1,8 @@
 // Farewells: a process that parts from one of another job tells it when all that it has sent there has arrived, and
 // stays until it has been told the same.
 //
-// To flush a path needs the other side's progress, at the least until both have set it up; a process that has left MPI's
-// calls makes none. Owner: the transport. Threads: library lock.
+// To flush a path needs the other side's progress, at the least until both have set it up; a process that has left
+// MPI's calls makes none. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <set>

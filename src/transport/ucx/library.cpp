@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -87,8 +88,23 @@ void* open_any(std::string* tried) {
   return nullptr;
 }
 
+// UCX's part for CUDA, without which it does not know device memory.
+bool wants_cuda() {
+  switch (knobs().cuda_network_direct) {
+    case CudaNetworkDirectChoice::kOn:
+      return true;
+    case CudaNetworkDirectChoice::kOff:
+      return false;
+    case CudaNetworkDirectChoice::kAuto:
+      break;
+  }
+  std::error_code none;
+  return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
+}
+
 // Of the part of UCX that reads its settings while it is loaded: by default it prints warnings that are nothing to the
-// user, takes over the signals of crashes, which are the program's or ours (bind/crash.hpp), and initialises CUDA.
+// user, takes over the signals of crashes, which are the program's or ours (bind/crash.hpp), and initialises CUDA,
+// which only GPUDirect needs.
 void quieten(void* library) {
   using SetValue = ucs_status_t (*)(const char*, const char*);
   using DisableSignals = void (*)();
@@ -97,7 +113,7 @@ void quieten(void* library) {
     if (set != nullptr && !is_set(variable)) static_cast<void>(set(name, value));
   };
   set_unless("UCX_LOG_LEVEL", "LOG_LEVEL", "fatal");
-  set_unless("UCX_MODULES", "MODULES", "^cuda,rocm,ze");
+  set_unless("UCX_MODULES", "MODULES", wants_cuda() ? "^rocm,ze" : "^cuda,rocm,ze");
   set_unless("UCX_MEMTYPE_CACHE", "MEMTYPE_CACHE", "n");
   set_unless("UCX_VFS_ENABLE", "VFS_ENABLE", "n");
   const auto disable = reinterpret_cast<DisableSignals>(::dlsym(library, "ucs_debug_disable_signals"));

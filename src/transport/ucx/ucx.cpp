@@ -59,11 +59,11 @@ std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) 
   return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
-// A request of UCX's on host memory, which calls back with this argument.
-ucp_request_param_t of_host_memory(void* argument) noexcept {
+// A request of UCX's, which calls back with this argument.
+ucp_request_param_t of_memory(bool device, void* argument) noexcept {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  how.memory_type = UCS_MEMORY_TYPE_HOST;
+  how.memory_type = device ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
   how.user_data = argument;
   return how;
 }
@@ -95,18 +95,26 @@ class Ucx final : public Transport {
             .chunk_bytes = kMaxPayload,
             .eager_bytes = eager_bytes(path),
             .announces = true,
+            .announces_device = announces_device(path),
             .exposes_host = true,
             .exposes_device = worker_.knows_device_memory(),
             .latency_seconds = path.latency_seconds,
             .bytes_per_second = path.bytes_per_second};
   }
 
+  // A byte stream cannot read device memory: UCX would copy it as we do.
+  [[nodiscard]] bool announces_device(const Path& path) const noexcept {
+    const CudaNetworkDirectChoice choice = knobs().cuda_network_direct;
+    if (!worker_.knows_device_memory() || choice == CudaNetworkDirectChoice::kOff) return false;
+    return choice == CudaNetworkDirectChoice::kOn || !path.is_stream;
+  }
+
   Status connect(int proc) override;
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
   std::byte* reserve(int proc, std::size_t bytes) override;
   void commit(int proc, const Header& header) override;
-  Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const std::byte* data,
-                  std::size_t bytes, Operation* done) override;
+  Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+                  Operation* done) override;
   Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
   void refuse(int proc, AnnouncedData data) noexcept override;
   bool progress() override;
@@ -491,7 +499,7 @@ Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_lost(peer) 
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
-  ucp_request_param_t how = of_host_memory(buffer);
+  ucp_request_param_t how = of_memory(false, buffer);
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_EAGER;
   how.cb.send = sent;
@@ -518,8 +526,8 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
 // --- announced data ---
 
 // Their number is not limited, since the other side may take the last one first.
-Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes,
-                     const std::byte* data, std::size_t bytes, Operation* done) {
+Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+                     Operation* done) {
   Peer& to = peer(proc);
   if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
@@ -530,12 +538,12 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   std::memcpy(said, &head, sizeof head);
   if (payload_bytes != 0) std::memcpy(said + sizeof head, payload, payload_bytes);
   auto moving = std::make_unique<Moving>(to, done);
-  ucp_request_param_t how = of_host_memory(moving.get());
+  ucp_request_param_t how = of_memory(data.device, moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
   how.cb.send = announced;
   const ucs_status_ptr_t answer =
-      library_.am_send_nbx(to.announcing, kMessages, said, sizeof head + payload_bytes, data, bytes, &how);
+      library_.am_send_nbx(to.announcing, kMessages, said, sizeof head + payload_bytes, data.address, data.bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
     fail_path(to, UCS_PTR_STATUS(answer));
     return Status::again();
@@ -560,7 +568,7 @@ void Ucx::announced(void* request, ucs_status_t status, void* argument) {
 
 Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
   auto moving = std::make_unique<Moving>(peer(proc), done);
-  ucp_request_param_t how = of_host_memory(moving.get());
+  ucp_request_param_t how = of_memory(into->device, moving.get());
   how.cb.recv_am = taken;
   void* buffer = into->address;
   std::size_t count = into->bytes;

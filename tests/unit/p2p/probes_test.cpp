@@ -125,6 +125,37 @@ TEST(Probes, Devices) {
   }
 }
 
+// Where the network takes device memory itself, a trial decides between that and pieces, which come first.
+TEST(Probes, DeviceMemoryOfOtherHosts) {
+  transport::Caps caps = network_caps();
+  caps.announces = true;
+  caps.announces_device = true;
+  MessageClass message = device_message(std::size_t{1} << 20);
+  message.flags = wire::kDevice | wire::kMovable | wire::kDirect;
+  const auto probe = [&](const char* name) {
+    for (const Rendezvous* each : protocols()) {
+      if (each->name == std::string(name)) return each->probe(message, caps);
+    }
+    return kNotApplicable;
+  };
+  EXPECT_EQ(probe("network direct").seconds, probe("network staged").seconds);
+  EXPECT_TRUE(probe("network direct").guess);
+  EXPECT_EQ(order(message, caps), "network staged stream");
+  message.to = mem::Kind::kHost;
+  EXPECT_LT(probe("network direct").seconds, kNever);
+  message.to = mem::Kind::kManaged;
+  EXPECT_EQ(probe("network direct").seconds, kNever);
+  message.to = mem::Kind::kDevice;
+  message.to_contiguous = false;
+  EXPECT_EQ(probe("network direct").seconds, kNever);
+  message.to_contiguous = true;
+  message.flags &= ~std::uint64_t{wire::kDirect};
+  EXPECT_EQ(probe("network direct").seconds, kNever) << "the sender has not said that its transport takes it";
+  message.flags |= wire::kDirect;
+  caps.announces_device = false;
+  EXPECT_EQ(probe("network direct").seconds, kNever);
+}
+
 // On a GPU shared by time slices copy engines are quicker, up to where one switch is.
 TEST(Probes, TimeSlices) {
   MessageClass message = device_message(std::size_t{1} << 20);
@@ -156,7 +187,8 @@ TEST(Probes, ClassesHaveKeysOfTheirOwn) {
     classes.push_back(host_message(1 << 20));
     classes.back().to = kind;
   }
-  for (const auto flag : {wire::kDevice, wire::kManaged, wire::kMovable, wire::kView, wire::kPinned, wire::kChunks}) {
+  for (const auto flag :
+       {wire::kDevice, wire::kManaged, wire::kMovable, wire::kView, wire::kPinned, wire::kChunks, wire::kDirect}) {
     classes.push_back(host_message(1 << 20));
     classes.back().flags = flag;
   }

@@ -195,7 +195,7 @@ TEST_F(Ucx, AnnouncementsKeepTheOrder) {
           status = side(0).send(1, header(number), from, bytes);
           break;
         default:
-          status = side(0).announce(1, header(number), &number, sizeof number, from, bytes, &sends[number]);
+          status = side(0).announce(1, header(number), &number, sizeof number, {from, bytes}, &sends[number]);
       }
       return !status.is_again();
     }));
@@ -255,7 +255,7 @@ TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
     static int completions;
     completions = 0;
     const auto count = [](Operation&) { ++completions; };
-    ASSERT_TRUE(side(0).announce(1, header(1), nullptr, 0, data.data(), bytes, &sent).ok());
+    ASSERT_TRUE(side(0).announce(1, header(1), nullptr, 0, {data.data(), bytes}, &sent).ok());
     sent.then = count;
     ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
     ASSERT_TRUE(side(1).take(0, announced_in(seen[1].messages[0]), &sink, &taken).ok());
@@ -268,7 +268,7 @@ TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
 
     seen[1].messages.clear();
     Operation refused;
-    ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, data.data(), bytes, &refused).ok());
+    ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, {data.data(), bytes}, &refused).ok());
     ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
     EXPECT_FALSE(refused.complete);
     side(1).refuse(0, announced_in(seen[1].messages[0]));
@@ -374,9 +374,9 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   std::vector<std::byte> space(data.size(), std::byte{1});
   std::array<Operation, 3> announced, takes;
   std::array<Sink, 3> sinks;
-  ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, data.data(), data.size(), &announced[0]).ok());
-  ASSERT_TRUE(side(1).announce(0, header(3), nullptr, 0, data.data(), data.size(), &announced[1]).ok());
-  ASSERT_TRUE(side(1).announce(0, header(4), nullptr, 0, data.data(), data.size(), &announced[2]).ok());
+  ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, {data.data(), data.size()}, &announced[0]).ok());
+  ASSERT_TRUE(side(1).announce(0, header(3), nullptr, 0, {data.data(), data.size()}, &announced[1]).ok());
+  ASSERT_TRUE(side(1).announce(0, header(4), nullptr, 0, {data.data(), data.size()}, &announced[2]).ok());
   ASSERT_TRUE(until([] { return seen[0].messages.size() == 3 && seen[1].messages.size() == 2; }));
   const auto take = [&](std::size_t which) {
     sinks[which] = {space.data(), space.size()};

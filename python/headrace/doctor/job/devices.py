@@ -29,7 +29,7 @@ def look(facts: JobFacts) -> Iterator[Finding]:
                           "headrace doctor --only gpu says why IPC or peer access is not there (containers, MIG, IOMMU)")
         if network >= _SOME:
             yield note("devices.network", f"job {job.name}: {size(network)} of device memory went to other hosts through pinned memory",
-                       "the host's memory carries it twice", "with GPUDirect RDMA: a UCX with CUDA support (HEADRACE_UCX_DIR)")
+                       "the host's memory carries it twice", "with InfiniBand or RoCE: a UCX with CUDA support (HEADRACE_UCX_DIR), which reads GPUs by itself")
         misses = max(rank.count("library.cuda_ipc_misses") for rank in job.ranks)
         hits = sum(rank.count("library.cuda_ipc_hits") for rank in job.ranks)
         if misses >= _MISSES and misses * len(job.ranks) > hits:

@@ -1,0 +1,265 @@
+// Network direct: a message from or to contiguous device memory as a whole, which the transport takes from where it is
+// and puts where it belongs (Transport::announce() of device memory): the network reads and writes it (GPUDirect), or
+// UCX copies it by means of its own.
+//
+// Once the receiver has cleared the message the sender announces it, and the receiver takes it into its buffer. On both
+// sides what the program has put on the default stream comes first. Whether this is faster than pieces through pinned
+// memory (network_staged.cpp) no model says: it is tried in the program (trial.hpp).
+// Owner: the tables here, until everything in them is complete. Threads: library lock.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+#include "mem/cuda/context.hpp"
+#include "mem/cuda/fence.hpp"
+#include "p2p/network_direct.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/rendezvous.hpp"
+
+namespace hr::p2p {
+namespace network_direct {
+namespace {
+
+// Managed memory moves, and what lies in pools and VMM allocations networks reach only where they were made for it.
+bool is_reached(const layout::View& data) noexcept {
+  const bool forced = knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn;
+  return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
+}
+
+// A send that has been cleared.
+struct Outgoing : transport::Operation {
+  Request* send = nullptr;
+  int proc = -1;
+  mem::cuda::Fence fence;
+  bool announced = false;
+};
+
+// A receive that is not cleared before the work on its buffer is done.
+struct Waiting {
+  Request* receive;
+  int from;
+  std::uint64_t sender_cookie;
+  mem::cuda::Fence fence;
+};
+
+// A receive whose data has been announced.
+struct Incoming : transport::Operation {
+  Request* receive = nullptr;
+  int from = -1;
+  transport::Sink sink;
+};
+
+struct State final : FileState {
+  std::vector<std::unique_ptr<Outgoing>> outgoing;
+  std::vector<Waiting> waiting;
+  std::vector<std::unique_ptr<Incoming>> incoming;
+  PolledWait polled;
+};
+State& state() { return own<State>(); }
+
+bool advance(void*);
+
+void watch() {
+  add_hook(&advance, nullptr);
+  state().polled.hold(true);
+}
+
+template <class Entry>
+std::unique_ptr<Entry> take_out(std::vector<std::unique_ptr<Entry>>& table, const transport::Operation& entry) {
+  const auto found = std::ranges::find_if(table, [&](const auto& each) { return each.get() == &entry; });
+  std::unique_ptr<Entry> taken = std::move(*found);
+  table.erase(found);
+  return taken;
+}
+
+// --- sender ---
+
+void end(Request& send, Status status) {
+  Completion completion;
+  completion.error = status;
+  finish_send(send, completion);
+}
+
+// After an error the path is lost, or will be said to be, which ends the request.
+void sent(transport::Operation& self) {
+  const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
+  if (message->status.ok()) {
+    end(*message->send, kOk);
+  } else if (is_lost(message->proc)) {
+    end(*message->send, lost_error(message->proc));
+  }
+}
+
+// False: the work on the data is not done, or the transport has no room.
+bool announce(Outgoing& message) {
+  if (!message.fence.passed()) return false;
+  const Request& send = *message.send;
+  const transport::Source data{send.view_.data(), send.total_, send.view_.where.is_device()};
+  const Status status = peer_of(message.proc)
+                            .transport->announce(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data,
+                                                 &message);
+  if (status.is_again()) return false;
+  message.announced = true;
+  if (status.ok() && !message.complete) {
+    message.then = sent;
+    return true;
+  }
+  const std::unique_ptr<Outgoing> over = take_out(state().outgoing, message);
+  if (!status.ok()) {
+    std::string why = take_detail();
+    abandon(over->proc, *over->send, 0, why);
+    set_detail(std::move(why));
+  }
+  end(*over->send, status.ok() ? over->status : status);
+  return true;
+}
+
+bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
+  if ((cts.way & wire::kWhole) == 0) return false;
+  auto message = std::make_unique<Outgoing>();
+  message->send = &send;
+  message->proc = to_proc;
+  if (send.view_.where.is_device() && !message->fence.set(send.view_.where).ok()) {
+    static_cast<void>(take_detail());
+    return false;  // as a stream, which finds out what is wrong
+  }
+  state().outgoing.push_back(std::move(message));
+  if (!announce(*state().outgoing.back())) watch();
+  return true;
+}
+
+bool announce_some() {
+  bool moved = false;
+  for (std::size_t i = 0; i < state().outgoing.size();) {
+    Outgoing& message = *state().outgoing[i];
+    const std::size_t before = state().outgoing.size();
+    if (!message.announced) moved |= announce(message);
+    if (state().outgoing.size() == before) ++i;
+  }
+  return moved;
+}
+
+// --- receiver ---
+
+void clear(Request& receive, int from, std::uint64_t sender_cookie) {
+  const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kWhole,
+                      mem::cuda::Context::place_of(receive.view_.where)};
+  send_control(from, wire::answer(wire::Kind::kCts, sender_cookie), &cts, sizeof cts);
+}
+
+bool clear_some() {
+  return std::erase_if(state().waiting, [](Waiting& each) {
+           if (!each.fence.passed()) return false;
+           clear(*each.receive, each.from, each.sender_cookie);
+           return true;
+         }) != 0;
+}
+
+void taken(transport::Operation& self) {
+  const std::unique_ptr<Incoming> message = take_out(state().incoming, self);
+  Request& receive = *message->receive;
+  if (message->status.ok()) {
+    account(receive, receive.total_, kOk);
+  } else if (is_lost(message->from)) {
+    finish_rendezvous(receive, lost_error(message->from));
+  }  // else the path is about to be lost, which ends the receive
+}
+
+void deliver_whole(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+  transport::AnnouncedData data;
+  std::memcpy(&data, payload, sizeof data);
+  auto message = std::make_unique<Incoming>();
+  message->receive = reinterpret_cast<Request*>(header.words[1]);
+  message->from = from;
+  const layout::View& to = message->receive->view_;
+  message->sink = {to.data(), message->receive->total_, to.where.is_device()};
+  Incoming& kept = *state().incoming.emplace_back(std::move(message));
+  const Status status = peer_of(from).transport->take(from, data, &kept.sink, &kept);
+  if (!status.ok()) {
+    const std::unique_ptr<Incoming> over = take_out(state().incoming, kept);
+    peer_of(from).transport->refuse(from, data);
+    return finish_rendezvous(*over->receive, status);
+  }
+  if (kept.complete) return taken(kept);
+  kept.then = taken;
+}
+constexpr Arrival kArrivals[] = {arrival<deliver_whole>(wire::Kind::kNetworkWhole)};
+
+Status begin(const Announcement& announced, Request& receive) {
+  if (receive.view_.where.is_device() && !is_reached(receive.view_))
+    return fail(Errc::kUnsupportedOperation, "memory that the network may not reach");
+  mem::cuda::Fence fence;
+  if (receive.view_.where.is_device()) HR_TRY(fence.set(receive.view_.where));
+  if (fence.passed()) {
+    clear(receive, announced.from_proc, announced.sender_cookie);
+  } else {
+    state().waiting.push_back({&receive, announced.from_proc, announced.sender_cookie, fence});
+    watch();
+  }
+  return kOk;
+}
+
+// --- both ---
+
+bool advance(void*) {
+  bool moved = clear_some();
+  moved |= announce_some();
+  const bool polls = !state().waiting.empty() || std::ranges::any_of(state().outgoing, [](const auto& each) {
+    return !each->announced;
+  });
+  state().polled.hold(polls);
+  if (!polls) remove_hook(&advance, nullptr);
+  return moved;
+}
+
+// Between the announcement and the data a clear-to-send goes back.
+Estimate probe(const MessageClass& message, const transport::Caps& caps) {
+  if (caps.same_node || !caps.announces_device || message.bytes == 0) return kNotApplicable;
+  const bool from_device = (message.flags & wire::kDirect) != 0;
+  if (!from_device || !message.to_contiguous || message.to == mem::Kind::kManaged) return kNotApplicable;
+  if (knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn) return {0};
+  return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes), true};
+}
+
+void lose(int proc) {
+  std::erase_if(state().waiting, [proc](const Waiting& each) { return each.from == proc; });
+  std::erase_if(state().outgoing, [proc](const auto& each) { return each->proc == proc && !each->announced; });
+}
+
+bool holds(const Request& request) noexcept {
+  return std::ranges::any_of(state().outgoing,
+                             [&](const auto& each) { return each->send == &request && each->announced; }) ||
+         std::ranges::any_of(state().incoming, [&](const auto& each) { return each->receive == &request; });
+}
+
+bool idle() noexcept { return state().outgoing.empty() && state().waiting.empty() && state().incoming.empty(); }
+
+void finalize() {
+  remove_hook(&advance, nullptr);
+  state().polled.hold(false);
+}
+
+}  // namespace
+
+bool serves(const Peer& peer, const layout::View& data) noexcept {
+  return peer.caps.announces_device && data.packed != 0 && is_reached(data);
+}
+
+}  // namespace network_direct
+
+extern const Rendezvous kNetworkDirect;
+const Rendezvous kNetworkDirect{.name = "network direct",
+                                .probe = network_direct::probe,
+                                .begin = network_direct::begin,
+                                .arrivals = network_direct::kArrivals,
+                                .cleared = network_direct::cleared,
+                                .lose = network_direct::lose,
+                                .holds = network_direct::holds,
+                                .idle = network_direct::idle,
+                                .finalize = network_direct::finalize};
+
+}  // namespace hr::p2p
