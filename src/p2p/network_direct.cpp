@@ -6,6 +6,8 @@
 // sides what the program has put on the default stream comes first. Whether this is faster than pieces through pinned
 // memory (network_staged.cpp) no model says: it is tried in the program (trial.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
+#include "p2p/network_direct.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -16,7 +18,6 @@
 #include "base/log.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/fence.hpp"
-#include "p2p/network_direct.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
@@ -99,9 +100,9 @@ bool announce(Outgoing& message) {
   if (!message.fence.passed()) return false;
   const Request& send = *message.send;
   const transport::Source data{send.view_.data(), send.total_, send.view_.where.is_device()};
-  const Status status = peer_of(message.proc)
-                            .transport->announce(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data,
-                                                 &message);
+  const Status status =
+      peer_of(message.proc)
+          .transport->announce(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data, &message);
   if (status.is_again()) return false;
   message.announced = true;
   if (status.ok() && !message.complete) {
@@ -208,9 +209,8 @@ Status begin(const Announcement& announced, Request& receive) {
 bool advance(void*) {
   bool moved = clear_some();
   moved |= announce_some();
-  const bool polls = !state().waiting.empty() || std::ranges::any_of(state().outgoing, [](const auto& each) {
-    return !each->announced;
-  });
+  const bool polls = !state().waiting.empty() ||
+                     std::ranges::any_of(state().outgoing, [](const auto& each) { return !each->announced; });
   state().polled.hold(polls);
   if (!polls) remove_hook(&advance, nullptr);
   return moved;

@@ -53,7 +53,7 @@ class Job(HostsTest):
     def ranks(self, program):
         return [pid for pid in self.running(*program) if b"PMI_RANK=" in environment_of(pid)]
 
-    def begin(self, choose, program, *words, each=None, silence=SILENCE, **options):
+    def begin(self, choose, program, *words, each=None, silence=SILENCE, variables=None, **options):
         """A job on all hosts, once all of its ranks run."""
         self.degree = choose.choice(["1", "2", "32"])
         each = each or choose.choice([1, 2])
@@ -61,7 +61,7 @@ class Job(HostsTest):
         self.count = each * len(NAMES)
         child = self.start("-n", str(self.count), "--hosts", ",".join(f"{host}:{each}" for host in NAMES), *words, *program,
                            limit=LIMIT + 60, environment={"HEADRACE_HOST_TIMEOUT": str(silence),
-                                                          "HEADRACE_LAUNCH_DEGREE": self.degree}, **options)
+                                                          "HEADRACE_LAUNCH_DEGREE": self.degree, **(variables or {})}, **options)
         try:
             wait_for(lambda: child.poll() is not None or len(self.ranks(program)) >= self.count, LIMIT, "all ranks run")
         except AssertionError as error:
@@ -118,7 +118,8 @@ class Job(HostsTest):
         name = choose.choice(sorted(programs))
         if lossy:
             hosts("shape", *LOSSY)
-        child = self.begin(choose, programs[name], each=1, silence=PATIENT if lossy else HEALED_WITHIN)
+        child = self.begin(choose, programs[name], each=1, silence=PATIENT if lossy else HEALED_WITHIN,
+                           variables={} if lossy else {"HEADRACE_NETWORK_TIMEOUT": str(HEALED_WITHIN)})
         victim = choose.choice(NAMES[1:])
         if not lossy:
             time.sleep(choose.random())

@@ -1,5 +1,6 @@
 #include "transport/ucx/worker.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -14,7 +15,8 @@ namespace {
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
-constexpr int kRails = 2;  // networks that a long message goes over at a time
+constexpr double kMostGrace = 8;  // seconds, as mpiexec's
+constexpr int kRails = 2;         // networks that a long message goes over at a time
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
@@ -33,13 +35,15 @@ Settings our_settings() {
   // Over TCP the segments of a rendezvous are messages, for which UCX takes one network if nothing is said.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
-  // Whoever does not answer is asked after half of that time, and again until it is over.
+  // Whoever does not answer is asked after half of that time, and again until it is over. TCP repeats what was not
+  // answered ever more seldom, so that it finds out late that a network has come back: it gets as long again for that.
   const double limit = chosen.network_timeout;
+  const double last = limit + std::min(limit, kMostGrace);
   all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
   all.emplace_back("TCP_KEEPIDLE", microseconds(limit / 2));
-  all.emplace_back("TCP_KEEPINTVL", microseconds(limit / 6));
+  all.emplace_back("TCP_KEEPINTVL", microseconds((last - limit / 2) / 3));
   all.emplace_back("TCP_KEEPCNT", "3");
-  all.emplace_back("TCP_USER_TIMEOUT", microseconds(limit));
+  all.emplace_back("TCP_USER_TIMEOUT", microseconds(last));
   return all;
 }
 
