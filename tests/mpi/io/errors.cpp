@@ -244,16 +244,19 @@ void full(const check::Environment& mpi) {
   if (mpi.rank == 0) CHECK_EQ(io_test::content(name.c_str()).size(), data.size() * static_cast<std::size_t>(mpi.size));
 }
 
-// A file system without room, where a process may mount one and all see it: those of other hosts do not.
+// A file system without room, where a process may mount one and all see it: those of other hosts do not, even where
+// they see its directory.
 void no_space(const check::Environment& mpi) {
   const char* const directory = "/tmp/headrace.full";
+  const std::string mark = std::string(directory) + "/mark";
   int mounted = 0;
   if (mpi.rank == 0 && ::geteuid() == 0) {
     ::mkdir(directory, 0700);
     mounted = ::mount("tmpfs", directory, "tmpfs", 0, "size=128k") == 0 ? 1 : 0;
+    if (mounted != 0) io_test::put_content(mark.c_str(), {1});
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  int seen = mpi.rank == 0 ? mounted : (::access(directory, F_OK) == 0 ? 1 : 0);
+  int seen = mpi.rank == 0 ? mounted : (::access(mark.c_str(), F_OK) == 0 ? 1 : 0);
   MPI_Allreduce(MPI_IN_PLACE, &seen, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (seen == 0) {
     if (mounted != 0) CHECK_EQ(::umount(directory), 0);
