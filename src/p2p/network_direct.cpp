@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "base/log.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
@@ -31,7 +30,7 @@ bool is_reached(const layout::View& data) noexcept {
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
 }
 
-// A send that has been cleared.
+// A send of device memory that has been cleared.
 struct Outgoing : transport::Operation {
   Request* send = nullptr;
   int proc = -1;
@@ -99,7 +98,7 @@ void sent(transport::Operation& self) {
 bool announce(Outgoing& message) {
   if (!message.fence.passed()) return false;
   const Request& send = *message.send;
-  const transport::Source data{send.view_.data(), send.total_, send.view_.where.is_device()};
+  const transport::Source data{send.view_.data(), send.total_, true};
   const Status status =
       peer_of(message.proc)
           .transport->announce(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data, &message);
@@ -124,7 +123,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   auto message = std::make_unique<Outgoing>();
   message->send = &send;
   message->proc = to_proc;
-  if (send.view_.where.is_device() && !message->fence.set(send.view_.where).ok()) {
+  if (!message->fence.set(send.view_.where).ok()) {
     static_cast<void>(take_detail());
     return false;  // as a stream, which finds out what is wrong
   }
@@ -219,8 +218,8 @@ bool advance(void*) {
 // Between the announcement and the data a clear-to-send goes back.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || !caps.announces_device || message.bytes == 0) return kNotApplicable;
-  const bool from_device = (message.flags & wire::kDirect) != 0;
-  if (!from_device || !message.to_contiguous || message.to == mem::Kind::kManaged) return kNotApplicable;
+  if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)
+    return kNotApplicable;
   if (knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn) return {0};
   return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes), true};
 }

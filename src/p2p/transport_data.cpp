@@ -102,12 +102,11 @@ Status begin(const Announcement& announced, Request& receive) {
   taking->receive = &receive;
   taking->sink.taking = taking.get();
   taking->sink.bytes = announced.bytes;
-  const bool fits = receive.total_ == announced.bytes;
-  if (fits && receive.view_.plain_host()) {
-    taking->sink.address = receive.view_.data();
-  } else if (fits && network_direct::serves(peer_of(announced.from_proc), receive.view_) && is_idle(receive.view_)) {
-    taking->sink.address = receive.view_.data();
-    taking->sink.device = true;
+  const layout::View& to = receive.view_;
+  const bool device = network_direct::serves(peer_of(announced.from_proc), to) && is_idle(to);
+  if (receive.total_ == announced.bytes && (device || to.plain_host())) {
+    taking->sink.address = to.data();
+    taking->sink.device = device;
   } else {
     taking->sink.unpack = unpack;
   }
