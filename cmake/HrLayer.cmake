@@ -1,10 +1,10 @@
-# hr_layer(<name> SOURCES ... DEPS <lower layers> [LIBS <external targets>])
+# hr_layer(<name> SOURCES ... DEPS <lower layers> [LIBS <external targets>] [PRECOMPILE <headers that most sources include>])
 #
 # One static library a layer. A layer's headers are reachable as "<name>/x.hpp" only through
 # build/layers/<name>, which its dependants receive and nobody else: an include of a layer above
 # does not compile (design section 1).
 function(hr_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;PRECOMPILE" ${ARGN})
   set(view ${CMAKE_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${view})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${view}/${name} SYMBOLIC)
@@ -14,6 +14,7 @@ function(hr_layer name)
   foreach(dep IN LISTS ARG_DEPS)
     target_link_libraries(hr_${name} PUBLIC hr_${dep})
   endforeach()
+  hr_precompile(hr_${name} ${ARG_PRECOMPILE})
   if(ARG_LIBS)
     target_link_libraries(hr_${name} PUBLIC ${ARG_LIBS})
   endif()
