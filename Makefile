@@ -1,8 +1,11 @@
 # The commands of this repository. Each installs what it needs.
 #
 #   make demo       build, install into .venv, run the 3D halo exchange on 8 ranks
-#   make test       build with the tests and run them all; ends with the totals
-#   make test-as-hosts  the tests of several ranks again, as if their ranks were on two hosts
+#   make test       build with the tests and run the change tier: what must pass for every change; ends with costs and totals
+#   make test-all   everything that a machine without a GPU can run, for a night; resumable, ends with one table of totals
+#   make test-tiers the tests of both tiers alone, on one host and as two
+#   make test-as-hosts  the tests of several ranks, as if their ranks were on two hosts
+#   make test-without-precompiled  the build without precompiled headers: each source includes what it needs
 #   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by our mpiexec, Slurm, Hydra
 #                    and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
 #   make test-hosts  both
@@ -34,7 +37,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-as-hosts test-namespaces test-hosts noop sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -64,16 +67,34 @@ $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
 
-test: packages test-packages $(VENV)/.ready $(VENV)/.monitor
-	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@HR_MONITOR=required HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)} scripts/run-tests.sh $(BUILD) $(CTEST_OPTIONS)
+# What is built with the tests, and how the runners are told of it.
+BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor
+BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
+WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
 
-# Left out: what is about one process, one host, the package, or what lies above the transports.
-AS_HOSTS_LABELS := hosts|monitor|namespaces|one_host|unit|codegen|install|course|tuning|mpich|bench|fortran|docs|compat
+# The tier of a test is declared beside it: cmake/HrTest.cmake.
+test: $(BUILT)
+	@$(BUILD_TESTS)
+	@HR_MONITOR=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
-test-as-hosts: packages test-packages $(VENV)/.ready
-	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
-	@HEADRACE_AS_HOSTS=2 scripts/run-tests.sh $(BUILD) -LE '$(AS_HOSTS_LABELS)' $(CTEST_OPTIONS)
+test-tiers: $(BUILT) peers
+	@$(BUILD_TESTS)
+	@HR_MONITOR=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
+
+test-as-hosts: $(BUILT)
+	@$(BUILD_TESTS)
+	@scripts/run-tier.sh $(BUILD) as_hosts $(CTEST_OPTIONS)
+
+# AGAIN=1 runs parts again that have passed for this commit.
+test-all:
+	@MAKE='$(MAKE)' scripts/test-all.sh $(BUILD) $(PARTS)
+
+# Counts as one test.
+test-without-precompiled: packages test-packages $(VENV)/.ready
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake -G Ninja -S . -B build/without-precompiled -DCMAKE_BUILD_TYPE=Release \
+	  -DHEADRACE_TESTS=ON -DHEADRACE_WERROR=ON -DHEADRACE_PRECOMPILED_HEADERS=OFF >/dev/null
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake --build build/without-precompiled && echo "1 passed, 0 failed, 0 skipped" || \
+	  { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
 # Here a test that cannot run has failed. Ends with what each launcher did.
 test-namespaces: packages test-packages hosts-packages peers $(VENV)/.ready
@@ -99,6 +120,8 @@ noop: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@status=0; $(VENV)/bin/python -B tests/noop/find.py $(BUILD) || status=1; $(VENV)/bin/python -B api/generate.py repo || status=1; exit $$status
 
+# As two hosts, left out: what is about one process, one host, the package, or what lies above the transports.
+AS_HOSTS_LABELS := $(shell sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-tier.sh)
 # For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
 # others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
 SANITIZERS ?= asan ubsan tsan

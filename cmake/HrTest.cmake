@@ -1,4 +1,37 @@
 # How the tests of every directory are declared. Each adds one ctest entry.
+#
+# A test belongs to the change tier, which `make test` runs on every change, unless hr_night() moves it to the night tier,
+# which `make test-all` adds. CONTRIBUTING.md says which is which and how to choose.
+include_guard(GLOBAL)
+
+# hr_night(<regular expressions...> WHY "reason")
+# Tests of this directory, declared above, that only `make test-all` runs.
+function(hr_night)
+  cmake_parse_arguments(ARG "" "WHY" "" ${ARGN})
+  if(NOT ARG_WHY)
+    message(FATAL_ERROR "hr_night(${ARGN}): WHY is missing")
+  endif()
+  _hr_label(night ${ARG_UNPARSED_ARGUMENTS})
+endfunction()
+
+# hr_as_hosts_in_change_tier(<regular expressions...>)
+# Tests of this directory that the change tier runs a second time as if their ranks were on two hosts. The night tier does
+# so with all that hr_on_one_host() does not exclude.
+function(hr_as_hosts_in_change_tier)
+  _hr_label(as_hosts ${ARGN})
+endfunction()
+
+function(_hr_label label)
+  get_property(all DIRECTORY PROPERTY TESTS)
+  foreach(pattern IN LISTS ARGN)
+    set(tests ${all})
+    list(FILTER tests INCLUDE REGEX "${pattern}")
+    if(NOT tests)
+      message(FATAL_ERROR "${label}: no test of ${CMAKE_CURRENT_SOURCE_DIR} is called ${pattern}")
+    endif()
+    set_property(TEST ${tests} APPEND PROPERTY LABELS ${label})
+  endforeach()
+endfunction()
 
 # hr_unit_test(<name> SOURCES ... LAYERS <layers> [LIBS ...] [LABELS ...] [TIMEOUT s])
 # One GoogleTest program in one process. Give GTest::gtest in LIBS to bring a main() of your own.

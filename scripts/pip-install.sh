@@ -8,6 +8,7 @@ shift 2
 mkdir -p "$build"
 log=$build/pip-install.txt
 
+begun=$(date +%s)
 : >"$log"  # there before its reader
 "$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
 pip=$!
@@ -17,5 +18,11 @@ status=$?
 if [ $status != 0 ]; then
   echo "pip install failed; the end of $log:" >&2
   tail -n 60 "$log" >&2
+  if grep -q 'No space left on device' "$log"; then
+    echo "pip-install.sh: the disk of $PWD is full" >&2
+  elif grep -qE 'not used because|created by a different GCC|CMakeCache.txt directory .* is different' "$log"; then
+    echo "pip-install.sh: $build is of another compiler, other options or another place; remove it" >&2
+  fi
 fi
+echo "Build: $(($(date +%s) - begun)) s"
 exit $status

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Everything that a machine without a GPU can run, part by part, with one table of totals: test-all.sh <build directory> [part...]
+#
+# Resumable: a part that has passed for this commit and these changes is not run again; `make test-all AGAIN=1` forgets that.
+# Each part is a target of the Makefile; its output is kept as <build directory>/test-all/<part>.txt. A part fails by its
+# exit code or by its totals.
+set -u
+build=$1
+shift
+parts=${*:-"test-tiers test-without-precompiled test-namespaces noop sanitize outside"}
+kept=$build/test-all
+mkdir -p "$kept" || exit 1
+state=$(git rev-parse HEAD && git diff HEAD | cksum)
+[ -z "${AGAIN:-}" ] || rm -f "$kept"/*.passed
+
+status=0
+for part in $parts; do
+  if [ "$(cat "$kept/$part.passed" 2>/dev/null)" = "$state" ]; then
+    continue
+  fi
+  echo "--- $part"
+  begun=$(date +%s)
+  { "${MAKE:-make}" --no-print-directory "$part" 2>&1; echo "$?" >"$kept/$part.status"; } | tee "$kept/$part.txt"
+  echo "$(($(date +%s) - begun)) s" >"$kept/$part.seconds"
+  totals=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$kept/$part.txt" | tail -n 1)
+  case $(cat "$kept/$part.status"):$totals in
+    0:*" 0 failed"*) echo "$state" >"$kept/$part.passed" ;;
+    *) status=1 ;;
+  esac
+done
+
+echo
+printf '%-26s %-45s %s\n' part totals time
+for part in $parts; do
+  totals=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$kept/$part.txt" 2>/dev/null | tail -n 1)
+  [ "$(cat "$kept/$part.status" 2>/dev/null)" = 0 ] || totals="FAILED: ${totals:-no totals}"
+  printf '%-26s %-45s %s\n' "$part" "${totals:-no totals}" "$(cat "$kept/$part.seconds" 2>/dev/null)"
+done
+for part in $parts; do grep -E '^[0-9]+ passed, [0-9]+ failed' "$kept/$part.txt" 2>/dev/null | tail -n 1; done |
+  awk -v status=$status '{ passed += $1; failed += $3; skipped += $5 }
+    END { if (status && !failed) failed = 1; print passed + 0 " passed, " failed + 0 " failed, " skipped + 0 " skipped" }'
+exit $status
