@@ -14,6 +14,7 @@ from headrace.monitor.history import connect
 from headrace.monitor.query import Range, Wrong
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
+_WORD_MOST = 400  # characters of a search
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
            "internal": ("internal_to", 1)}
 
@@ -43,8 +44,12 @@ def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
                  query.ranks_of(asked.get("ranks", "")[:4000]))
 
 
-def _jobs(db: sqlite3.Connection, _: Mapping[str, str]) -> object:
-    return query.jobs(db)
+def _jobs(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.jobs(db, asked.get("search", "")[:_WORD_MOST], (asked.get("job", ""), asked.get("other", "")))
+
+
+def _count(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.count(db, asked.get("search", "")[:_WORD_MOST])
 
 
 def _ranks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -77,6 +82,10 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.timeline(db, _range(db, asked))
 
 
+def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.slowest(db, _range(db, asked))
+
+
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.marks(db, _range(db, asked))
 
@@ -86,7 +95,7 @@ def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
+    "jobs": _jobs, "count": _count, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:

@@ -7,15 +7,19 @@ a part of it from the spans that end in it.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from headrace.monitor import chance
 from headrace.monitor.model import KINDS, PEERS
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
+ENDED_MOST = 500  # jobs of a list
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # of a timeline, the last ones
 RANKS_MOST = 1 << 20
+_POINTS_FEW = 8  # too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
@@ -58,13 +62,39 @@ def ranks_of(text: str) -> frozenset[int] | None:
     return frozenset(found) or None
 
 
-def jobs(db: sqlite3.Connection) -> list[dict]:
+def _found(db: sqlite3.Connection, search: str) -> str:
+    """A condition of SQL on `jobs`: those that have :word in their key, program or a host."""
+    if not search:
+        return "1"
+    db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
+    return ("(has_word(jobs.key, :word) OR has_word(program, :word) "
+            "OR EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, :word)))")
+
+
+def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
+    """Running ones first, all of them, then ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host.
+    `also`: numbers or keys of jobs that are listed in any case."""
+    word = {"word": search.casefold()}
+    found = _found(db, search)
+    listed = {number for (number,) in db.execute(
+        f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
+        f"SELECT id FROM (SELECT id FROM jobs WHERE ended AND {found} ORDER BY began DESC, id DESC LIMIT {ENDED_MOST})", word)}
+    for name in filter(None, also):
+        listed.update(number for (number,) in db.execute("SELECT id FROM jobs WHERE key = ? OR CAST(id AS TEXT) = ?", (name, name)))
     rows = db.execute("SELECT jobs.id, jobs.key, program, size, began, jobs.seen, jobs.ended, count(ranks.rank), sum(calls), sum(wait_ns), "
                       "sum(mpi_ns), sum(sent), sum(sent_bytes), sum(received_bytes), group_concat(DISTINCT host) "
-                      "FROM jobs LEFT JOIN ranks ON ranks.job = jobs.id GROUP BY jobs.id ORDER BY jobs.began DESC, jobs.id DESC LIMIT 500")
+                      f"FROM jobs LEFT JOIN ranks ON ranks.job = jobs.id WHERE jobs.id IN ({', '.join(map(str, listed))}) "
+                      "GROUP BY jobs.id ORDER BY jobs.ended != 0, jobs.began DESC, jobs.id DESC")
     names = ("id", "key", "program", "size", "began", "seen", "ended", "known", "calls", "wait_ns", "mpi_ns", "sent", "sent_bytes",
              "received_bytes", "hosts")
     return [dict(zip(names, row)) for row in rows]
+
+
+def count(db: sqlite3.Connection, search: str = "") -> dict[str, int]:
+    """How many jobs there are, and how many of them a search finds, listed or not."""
+    found = _found(db, search)
+    return {"all": db.execute("SELECT count(*) FROM jobs").fetchone()[0],
+            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", {"word": search.casefold()}).fetchone()[0]}
 
 
 def job_id(db: sqlite3.Connection, word: str) -> int:
@@ -134,6 +164,18 @@ def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
         for name, value in zip(columns, (ended, *found)):
             columns[name].append(value)
     return columns
+
+
+def slowest(db: sqlite3.Connection, part: Range) -> dict:
+    """The rank that holds the others up, where that is more than chance (`rank`; None: nobody), in which share of the time, and what
+    would be an equal share; of how many points."""
+    line = timeline(db, part)["slowest"]
+    rows = ranks(db, part)
+    rank, most = chance.often(line, len(rows))
+    if rank is None and len(line) < _POINTS_FEW:
+        rank = chance.apart([(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows])
+        most = line.count(rank) if rank is not None else 0
+    return {"rank": rank, "share": round(most / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
