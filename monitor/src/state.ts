@@ -4,7 +4,7 @@ import { el } from "./dom";
 import { seconds } from "./format";
 import type { News } from "./types";
 
-const STALE = 5; // seconds without a new look
+const STALE = 5; // seconds without a new look, and between two words on that
 
 export interface State { place: HTMLElement; heard: (news: News) => void; lost: (lost: boolean) => void; }
 
@@ -13,7 +13,7 @@ export function state(): State {
   let news: News | undefined, at = performance.now(), lost = false;
   const show = (): void => {
     const age = (performance.now() - at) / 1000, stale = news?.time !== undefined && age > STALE;
-    const old = stale ? `, figures are ${seconds(Math.floor(age))} old` : "";
+    const old = stale ? `, figures are ${seconds(Math.floor(age / STALE) * STALE)} old` : "";
     const [kind, text] = lost ? ["lost", `not connected${old}`] : !news ? ["wait", "connecting"] : news.time === undefined ? ["saved", "saved run"]
       : !news.live ? ["stopped", `the collector has stopped${old}`] : stale ? ["stale", `stale${old}`] : ["live", "live"];
     if (place.textContent !== text) place.textContent = text;

@@ -30,6 +30,7 @@ def history(path, ended=RUNS):
                               (f"headrace_{1000 + number}_27c956efd56f23ee", program, NOW + 100 + number, NOW + 200 + number)).lastrowid
         made.db.execute("INSERT INTO ranks VALUES (?, 0, 1, ?, '', '', ?, 1, 5, 0, 0, 1, 8, 1, 8, 0, 0, 0)",
                         (job, f"node{number % 50}.cluster.example.org", NOW + 200 + number))
+    made.db.execute("UPDATE ranks SET host = 'node17.cluster.example.org', cpus = '16-23,80-87', gpu = '0000:c1:00.0' WHERE cpus != ''")
     made.db.execute("COMMIT")
     made.close()
     return path
@@ -112,10 +113,13 @@ class Page_(support.Scratch):
     def test_nothing_is_cut(self):
         for width in (1400, 1200, 1024):
             self.page.set_viewport_size({"width": width, "height": 800})
-            self.at.open()
-            wide, shown = self.page.eval_on_selector(".scroll", "place => [place.scrollWidth, place.clientWidth]")
-            self.assertLessEqual(wide, shown, width)
-        self.at.screenshot("jobs-many")
+            self.at.open(other="headrace_1003_27c956efd56f23ee")
+            for view in VIEWS:
+                self.at.view(view)
+                for wide, shown in self.page.eval_on_selector_all(".scroll", "places => places.map(place => [place.scrollWidth, place.clientWidth])"):
+                    self.assertLessEqual(wide, shown, (view, width))
+                self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth"), width, view)
+                self.at.screenshot(f"{width}-{view}")
 
     def test_labels_of_axes_are_told_apart(self):
         for view in ("timeline", "queues"):

@@ -20,8 +20,8 @@ async function side(job: string | undefined, ranks: string | undefined): Promise
 function summary(left: Job, right: Job): Row[] {
   const both = (name: string, value: (job: Job) => number, show: (value: number) => string): Row => ({ name, left: value(left), right: value(right), show });
   const whole = (job: Job): number => Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known));
-  return [both("ranks", (job) => job.size, short), both("time", (job) => job.seen - job.began, seconds), both("waiting", (job) => job.wait_ns / whole(job), share),
-    both("in MPI", (job) => job.mpi_ns / whole(job), share), both("messages", (job) => job.sent, short), both("bytes", (job) => job.sent_bytes, bytes), both("calls", (job) => job.calls, short)];
+  return [both("ranks", (job) => job.size, short), both("time", (job) => job.seen - job.began, seconds), both("waiting", (job) => Math.min(1, job.wait_ns / whole(job)), share),
+    both("in MPI", (job) => Math.min(1, Math.max(job.mpi_ns, job.wait_ns) / whole(job)), share), both("messages", (job) => job.sent, short), both("bytes", (job) => job.sent_bytes, bytes), both("calls", (job) => job.calls, short)];
 }
 
 function draw(scene: Scene, [left, right]: [Side, Side]): void {

@@ -7,15 +7,18 @@ import type { Mark, Slowest, Timeline } from "../types";
 import { within, type Scene, type View } from "../view";
 
 /** A rank is named where chance alone would hardly make it the slowest so often (python/headrace/monitor/chance.py). */
-function verdict(named: Slowest): HTMLElement {
+function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
   if (named.rank !== null) return el("p", { "data-slowest": named.rank }, named.points > 1
     ? `Rank ${named.rank} was the slowest in ${share(named.share)} of the time (${share(named.equal)} would be an equal share): the others waited while it computed.`
     : `Rank ${named.rank} was the slowest: the others waited while it computed.`);
-  return el("p", {}, named.points ? "No rank holds the others up: the slowest is another one each time, no more often than by chance." : "No rank holds the others up.");
+  const times = slowest.filter((rank) => rank !== null).length;
+  return el("p", {}, !times ? "No rank holds the others up: all wait about as long." : times < FEW ? "No rank stands clearly apart from the others."
+    : "No rank holds the others up: it is another one each time, none more often than by chance.");
 }
 
 interface Phase { level: number; marks: number; time: number; points: number; wait: number; spread: number; }
 
+const FEW = 8; // points, by which no rank can be told from chance
 const MARKS_MOST = 2000; // that the server sends (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));
@@ -56,7 +59,7 @@ function draw(scene: Scene, [said, marks, named]: [Timeline, Mark[], Slowest]): 
     return;
   }
   const mean = said.mean.reduce((all, value) => all + value, 0) / said.time.length;
-  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named));
+  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named, said.slowest));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
   const first = plot("wait", said.time, [
     { title: "wait, most", values: said.most, colour: colour("faint") },
