@@ -12,7 +12,7 @@ from headrace.monitor.collector import Collector
 from headrace.monitor.history import History
 from headrace.monitor.synthetic import Job, Synthetic
 
-PAST = 300  # seconds that the job has run for when the page is opened
+PAST = 60  # seconds that the job has run for when the page is opened
 RANGE = "[data-plot=wait] .u-over"
 
 
@@ -99,13 +99,12 @@ class Renewal(support.Scratch):
             return [line.time[0], line.time[line.time.length - 1]];
         }""")
         self.page.mouse.move(plot["x"] + plot["width"] * 0.5, plot["y"] + 60)
-        self.draws(3)
+        self.draws(12)  # the run gets longer meanwhile by more than what is allowed below
         self.page.mouse.move(plot["x"] + plot["width"] * 0.7, plot["y"] + 60)
-        self.draws(1)
         self.at.after(self.page.mouse.up)
         chosen = self.page.evaluate("[...new URLSearchParams(location.search)].filter(([key]) => key === 'from' || key === 'to').map(([, value]) => Number(value))")
         for found, share in zip(chosen, (0.2, 0.7)):
-            self.assertAlmostEqual(found, first + (last - first) * share, delta=(last - first) * 0.01)
+            self.assertAlmostEqual(found, first + (last - first) * share, delta=1)
         self.page.mouse.move(plot["x"] + plot["width"] * 0.4, plot["y"] + 40)
         self.assertEqual(self.at.complaints, [])
 
