@@ -8,7 +8,7 @@ export function short(value: number, unit = ""): string {
 }
 
 export const bytes = (value: number): string => short(value, "B");
-export const share = (value: number): string => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+export const share = (value: number): string => `${(100 * value).toFixed(value === 0 ? 0 : value < 0.001 ? 2 : value < 0.1 ? 1 : 0)} %`;
 
 export function seconds(value: number): string {
   if (value >= 5400) return `${(value / 3600).toFixed(1)} h`;

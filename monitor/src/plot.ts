@@ -5,7 +5,7 @@ import { el, keyed } from "./dom";
 import { clock, date, day } from "./format";
 import { part } from "./renew";
 
-export interface Line { title: string; values: (number | null)[]; colour: string; points?: boolean; scale?: string; fill?: boolean; }
+export interface Line { title: string; values: (number | null)[]; colour: string; points?: boolean; scale?: string; fill?: boolean; dash?: number; }
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -21,6 +21,7 @@ interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; f
 
 const open = new Set<Shown>();
 const FLAG_ROOM = 26; // pixels that the text of a flag takes
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // so that lines are told apart without colours
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 /** Lines across the plot, with their text where there is room for it. */
@@ -86,7 +87,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
       axis("y", 3), ...(right ? [axis("right", 1)] : [])],
     series: [{ label: figures.shape.relative ? "from the start" : "time", value: (_, value) => value === null || value === undefined ? "-" : figures.shape.relative ? `${value.toFixed(1)} s` : date(value) },
       ...figures.lines.map((line): uPlot.Series => ({
-        label: line.title, stroke: line.colour, width: line.points ? 0 : 1.5, scale: line.scale ?? "y", fill: line.fill ? `${line.colour}33` : undefined,
+        label: line.title, stroke: line.colour, width: line.points ? 0 : 1.5, scale: line.scale ?? "y", fill: line.fill ? `${line.colour}33` : undefined, dash: DASHES[(line.dash ?? 0) % DASHES.length],
         paths: line.points ? () => null : undefined, points: { show: line.points ? true : false, size: 4, fill: line.colour },
         value: (_, value) => value === null || value === undefined ? "-" : format(line.scale ?? "y")(value),
       }))],
@@ -131,7 +132,7 @@ function update(shown: Shown): void {
 export function plot(name: string, times: number[], lines: Line[], shape: Shape = {}, zoomed?: Zoom): HTMLElement {
   const figures: Figures = { times, lines, shape, zoomed };
   return keyed(part<Shown>(el("div", { class: "plot", "data-plot": name }), {
-    form: JSON.stringify([name, shape.height, shape.relative, shape.whole, shape.ranks, colour("quiet"), lines.map((line) => [line.title, line.colour, line.scale, line.points, line.fill])]),
+    form: JSON.stringify([name, shape.height, shape.relative, shape.whole, shape.ranks, colour("quiet"), lines.map((line) => [line.title, line.colour, line.scale, line.points, line.fill, line.dash])]),
     make: (box) => make(box, figures),
     renew: (shown) => {
       shown.figures = figures;

@@ -46,7 +46,7 @@ function draw(scene: Scene, [left, right]: [Side, Side]): void {
   scene.place.append(el("h3", {}, "Waiting, from the start of each"), pair);
   for (const [job, said] of [[scene.job, left], [other, right]] as const) {
     pair.append(el("div", {}, el("h4", {}, `${job.key}: ${job.program} on ${job.size}`), plot(`job-${job.id}`, said.line.time.map((when) => when - job.began), [{ title: "wait, mean", values: said.line.mean, colour: colour("bad"), fill: true },
-      { title: "in MPI, mean", values: said.line.mpi, colour: colour("accent") }], { unit: share, top: 1, relative: true, height: 200 })));
+      { title: "in MPI, mean", values: said.line.mpi, colour: colour("accent"), dash: 1 }], { unit: share, top: 1, relative: true, height: 200 })));
   }
 }
 

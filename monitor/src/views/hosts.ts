@@ -37,7 +37,7 @@ function draw(scene: Scene, said: Machine): void {
       const times = [...new Set(figures.flatMap(([, [when]]) => when))].sort((a, b) => a - b);
       const lines = figures.map(([key, [when, values]], place): Line => {
         const at = new Map(when.map((time, index) => [time, values[index]!]));
-        return { title: key, values: times.map((time) => at.get(time) ?? null), colour: colour(palette[place % palette.length]!) };
+        return { title: key, values: times.map((time) => at.get(time) ?? null), colour: colour(palette[place % palette.length]!), dash: Math.floor(place / palette.length) };
       });
       section.append(el("h4", {}, title), plot(name, times, lines, { unit, height: 180 }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) })));
       if (all.length > figures.length) section.append(el("p", { class: "quiet" }, `${all.length - figures.length} more are left out; the filter chooses others.`));

@@ -24,9 +24,9 @@ function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
   scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, short(rows.length)), sum("highest unexpected", high, short(high)),
     sum("highest posted", Math.max(0, ...rows.map((row) => row.mostPosted)), short(Math.max(0, ...rows.map((row) => row.mostPosted))))));
   scene.place.append(el("h3", {}, "Depth of the queues, all ranks"), said.time.length ? plot("queues", said.time, [
-    { title: "posted receives", values: said.posted, colour: colour("accent") },
+    { title: "posted receives", values: said.posted, colour: colour("accent"), dash: 1 },
     { title: "unexpected messages", values: said.unexpected, colour: colour("bad"), fill: true },
-    { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right" },
+    { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right", dash: 2 },
   ], { unit: (value) => short(value), right: bytes, whole: "both" }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) }))
     : el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}.`));
   scene.place.append(table<Depth>("queues", [

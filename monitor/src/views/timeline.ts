@@ -62,15 +62,15 @@ function draw(scene: Scene, [said, marks, named]: [Timeline, Mark[], Slowest]): 
   scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named, said.slowest));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
   const first = plot("wait", said.time, [
-    { title: "wait, most", values: said.most, colour: colour("faint") },
+    { title: "wait, most", values: said.most, colour: colour("faint"), dash: 1 },
     { title: "wait, mean", values: said.mean, colour: colour("bad"), fill: true },
-    { title: "wait, least", values: said.least, colour: colour("good") },
-    { title: "in MPI, mean", values: said.mpi, colour: colour("accent") },
+    { title: "wait, least", values: said.least, colour: colour("good"), dash: 2 },
+    { title: "in MPI, mean", values: said.mpi, colour: colour("accent"), dash: 3 },
     { title: "slowest rank", values: said.slowest, colour: colour("mark"), points: true, scale: "right" },
   ], { unit: share, right: (value) => `rank ${value}`, whole: "right", ranks: true, top: 1, height: 280, flags: flags(marks) }, zoom);
   const second = plot("rates", said.time, [
     { title: "bytes/s", values: said.bytes, colour: colour("accent"), fill: true },
-    { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right" },
+    { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right", dash: 1 },
   ], { unit: bytes, right: (value) => short(value), flags: flags(marks) }, zoom);
   scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
   drawPhases(scene, marks, said);
