@@ -21,6 +21,7 @@ interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; f
 
 const open = new Set<Shown>();
 const FLAG_ROOM = 26; // pixels that the text of a flag takes
+const TIME_ROOM = 84; // and a time of day, with space beside it
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // so that lines are told apart without colours
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
@@ -58,7 +59,7 @@ function times(splits: number[], step: number): string[] {
   return splits.map((time) => {
     const today = day(time), fresh = today !== before;
     before = today;
-    const text = step >= 86400 ? "" : step >= 60 ? clock(time).slice(0, 5) : step >= 1 ? clock(time) : `${clock(time)}.${String(Math.round(time * 1000) % 1000).padStart(3, "0")}`;
+    const text = step >= 86400 ? "" : step >= 60 ? clock(time).slice(0, 5) : step >= 1 ? clock(time) : `${clock(time)}.${Math.floor(time * 10 + 1e-4) % 10}`;
     return text ? (fresh ? `${text}\n${today}` : text) : today;
   });
 }
@@ -83,7 +84,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
       y: { range: (_, least, most) => [Math.min(0, least ?? 0), shape().top ?? Math.max(shape().whole ? 1 : 1e-9, (most ?? 0) * 1.05)] },
       right: { range: (_, least, most) => shape().ranks ? [Math.max(-0.5, (least ?? 0) - 1), (most ?? 0) + 1] : [0, Math.max(shape().whole ? 1 : 1e-9, (most ?? 0) * 1.05)] },
     },
-    axes: [{ stroke: ink, grid, ticks: grid, values: (_, splits, __, ___, step) => figures.shape.relative ? labels(splits, (value) => `${value} s`) : times(splits, step) },
+    axes: [{ stroke: ink, grid, ticks: grid, space: TIME_ROOM, values: (_, splits, __, ___, step) => figures.shape.relative ? labels(splits, (value) => `${value} s`) : times(splits, step) },
       axis("y", 3), ...(right ? [axis("right", 1)] : [])],
     series: [{ label: figures.shape.relative ? "from the start" : "time", value: (_, value) => value === null || value === undefined ? "-" : figures.shape.relative ? `${value.toFixed(1)} s` : date(value) },
       ...figures.lines.map((line): uPlot.Series => ({

@@ -81,8 +81,8 @@ class Page_(support.Scratch):
         self.at = Page(self.browser, stack.enter_context(support.serving(Place(self.path))))
         self.page = self.at.page
         self.addCleanup(self.page.close)
-        self.page.add_init_script("""window.drawn = []; for (const kind of ["fillText", "strokeText"]) { const own = CanvasRenderingContext2D.prototype[kind];
-            CanvasRenderingContext2D.prototype[kind] = function (text, ...rest) { window.drawn.push(text); return own.call(this, text, ...rest); }; }""")
+        self.page.add_init_script("""window.drawn = []; window.times = []; for (const kind of ["fillText", "strokeText"]) { const own = CanvasRenderingContext2D.prototype[kind];
+            CanvasRenderingContext2D.prototype[kind] = function (text, ...rest) { window.drawn.push(text); if (this.textAlign === "center") window.times.push([text, rest[0], rest[1], this.measureText(text).width]); return own.call(this, text, ...rest); }; }""")
 
     def test_the_list(self):
         self.at.open()
@@ -132,6 +132,17 @@ class Page_(support.Scratch):
             times = [text for text in texts if ":" in text]
             self.assertTrue(times and all(re.fullmatch(r"\d\d:\d\d(:\d\d)?", text) for text in times), texts)
             self.assertTrue(any(re.fullmatch(r"\d{4}-\d\d-\d\d", text) for text in texts))
+
+    def test_times_of_an_axis_do_not_touch(self):
+        for stretch in ({}, {"from": NOW + 10, "to": NOW + 13}, {"from": NOW + 10, "to": NOW + 24}):
+            for width in (1200, 700, 380):
+                self.page.set_viewport_size({"width": width, "height": 800})
+                self.at.open(job=OLD, view="timeline", **stretch)
+                times = sorted(set(tuple(each) for each in self.page.evaluate("window.times") if ":" in each[0]), key=lambda each: each[1])
+                self.assertTrue(times)
+                for (_, left, _, wide), (text, right, _, also) in zip(times, times[1:]):
+                    if right > left:
+                        self.assertGreater(right - left, (wide + also) / 2 + 4, (text, width, stretch))
 
     def test_dates_have_one_form(self):
         self.at.open()
