@@ -8,7 +8,7 @@ import type { State } from "./state";
 import type { Job } from "./types";
 import type { View } from "./view";
 
-export interface Frame { place: HTMLElement; show: (address: Address, jobs: Job[], job: Job | undefined, views: View[]) => void; tell: (remarks: string[], problem: string) => void; }
+export interface Frame { place: HTMLElement; show: (address: Address, jobs: Job[], older: number, job: Job | undefined, views: View[]) => void; tell: (remarks: string[], problem: string) => void; }
 
 const STEPS = 1000;
 
@@ -39,6 +39,9 @@ function slider(name: string, moved: () => void): { input: HTMLInputElement; put
 
 const option = (job: Job, chosen: boolean): HTMLElement => keyed(el("option", { value: job.id, selected: chosen }, `${job.key} · ${job.program} · ${job.size}${job.ended ? "" : " · running"}`), String(job.id));
 
+/** The last line of a choice of jobs that has not all of them. */
+export const olderOption = (older: number): HTMLElement[] => older ? [keyed(el("option", { disabled: true, value: "" }, `${older.toLocaleString("en")} more: search in Jobs`), "older")] : [];
+
 export function frame(state: State, go: (change: Address) => void, themed: () => void): Frame {
   const place = el("main", { id: "view", tabindex: -1 });
   const nav = el("nav", { "aria-label": "views" });
@@ -63,11 +66,11 @@ export function frame(state: State, go: (change: Address) => void, themed: () =>
 
   return {
     place,
-    show(address, jobs, chosen, views) {
+    show(address, jobs, older, chosen, views) {
       shown = chosen;
       renewChildren(nav, views.map((view, number) => keyed(el("a", { href: `?view=${view.name}`, "aria-current": view.name === address.view ? "page" : undefined,
         title: keyOfView(number) && `key ${keyOfView(number)}`, click: (event) => { event.preventDefault(); go({ view: view.name }); } }, view.title), view.name)));
-      renewChildren(job, jobs.map((each) => option(each, each.id === chosen?.id)));
+      renewChildren(job, [...jobs.map((each) => option(each, each.id === chosen?.id)), ...olderOption(older)]);
       if (chosen && job.value !== String(chosen.id)) job.value = String(chosen.id);
       for (const [input, value] of [[ranks, address.ranks], [filter, address.filter]] as const) if (document.activeElement !== input && input.value !== (value ?? "")) input.value = value ?? "";
       filter.placeholder = filter.ariaLabel = address.view === "jobs" ? "search runs" : "filter: name";

@@ -6,7 +6,7 @@ import { keys } from "./keys";
 import { renewChildren } from "./renew";
 import { state } from "./state";
 import "./style.css";
-import type { Job, News } from "./types";
+import type { Count, Job, News } from "./types";
 import { jobOf, type View } from "./view";
 import { compare } from "./views/compare";
 import { calls, collectives, sizes, ways } from "./views/counters";
@@ -21,7 +21,7 @@ const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, c
 const saved = localStorage.getItem("theme");
 if (saved === "dark" || saved === "light") document.documentElement.dataset.theme = saved;
 
-let address = read(), jobs: Job[] = [], news: News = { round: -1, live: false, remarks: [] };
+let address = read(), jobs: Job[] = [], all = 0, news: News = { round: -1, live: false, remarks: [] };
 let busy = false, wanted = false, problem = "", lost = false, said: unknown, drawn = 0, what = "";
 
 const live = state();
@@ -49,7 +49,7 @@ async function update(): Promise<void> {
     wanted = false;
     const asked = view(), asking = JSON.stringify(address);
     try {
-      jobs = await askJobs();
+      [jobs, { all }] = await Promise.all([askJobs(), ask<Count>("count")]);
       const job = chosen(), full = { ...address, job: job ? String(job.id) : address.job };
       const answer = asked.needsJob && !full.job ? undefined : await asked.load(full);
       problem = "";
@@ -62,7 +62,7 @@ async function update(): Promise<void> {
       lost = error instanceof Problem && error.lost;
       if (lost) live.lost(true);
       if (what !== whatIsShown()) renewChildren(around.place, []); // figures of another view or job
-      around.show({ ...address, view: view().name }, jobs, chosen(), views);
+      around.show({ ...address, view: view().name }, jobs, Math.max(0, all - jobs.length), chosen(), views);
       around.tell(news.remarks, problem);
     }
   } while (wanted);
@@ -74,11 +74,11 @@ const whatIsShown = (): string => `${view().name} ${address.job ?? ""}`;
 function draw(): void {
   const shown = view(), job = chosen(), top = document.documentElement.scrollTop;
   const full = { ...address, view: shown.name, job: job ? String(job.id) : undefined };
-  around.show(full, jobs, job, views);
+  around.show(full, jobs, Math.max(0, all - jobs.length), job, views);
   around.tell(news.remarks, problem);
   const place = document.createElement("main");
   if (shown.needsJob && !job) place.append("No job yet. Start one with mpiexec: it shows here within two seconds.");
-  else shown.draw({ place, address: full, job, jobs, news, go, again: redraw }, said as never);
+  else shown.draw({ place, address: full, job, jobs, older: Math.max(0, all - jobs.length), news, go, again: redraw }, said as never);
   if (what !== whatIsShown()) renewChildren(around.place, []);
   renewChildren(around.place, [...place.childNodes]);
   what = whatIsShown();

@@ -7,6 +7,7 @@ export interface Scene {
   address: Address;
   job: Job | undefined;
   jobs: Job[];
+  older: number; // jobs that the list leaves out
   news: News;
   go: (change: Address) => void; // shows another address
   again: () => void; // draws once more, with what was asked

@@ -89,6 +89,7 @@ class Page_(support.Scratch):
         self.assertEqual((self.at.column("jobs", "job")[0], self.at.column("jobs", "state")[0]), (OLD, "running"))
         self.assertEqual(self.page.get_attribute("[data-left-out]", "data-left-out"), str(RUNS - query.ENDED_MOST))
         self.assertIn(f"{RUNS - query.ENDED_MOST} older runs are left out", self.page.inner_text("#view"))
+        self.assertIn(f"{RUNS - query.ENDED_MOST} more: search in Jobs", self.page.inner_text("select[name=job]"))
         self.at.fill("filter", "needle")
         self.assertEqual(self.at.column("jobs", "program"), ["needle"])
         self.assertEqual(self.page.query_selector("[data-left-out]"), None)

@@ -1,6 +1,7 @@
 import { ask } from "../ask";
 import { el } from "../dom";
 import { bytes, seconds, share, short } from "../format";
+import { olderOption } from "../frame";
 import { colour, plot } from "../plot";
 import { table } from "../table";
 import type { Counter, Job, Timeline } from "../types";
@@ -28,7 +29,7 @@ function draw(scene: Scene, [left, right]: [Side, Side]): void {
   const other = jobOf(scene.jobs, scene.address.other);
   scene.place.append(el("p", {}, el("label", {}, "beside ", el("select", { name: "other", change: (event) => scene.go({ other: (event.target as HTMLSelectElement).value }) },
     el("option", { value: "" }, "choose a run"), ...scene.jobs.filter((job) => job.id !== scene.job?.id).map((job) =>
-      el("option", { value: job.id, selected: job.id === other?.id }, `${job.key} (${job.program}, ${job.size})`))))));
+      el("option", { value: job.id, selected: job.id === other?.id }, `${job.key} (${job.program}, ${job.size})`)), ...olderOption(scene.older)))));
   if (scene.jobs.length < 2) scene.place.append(el("p", { class: "quiet" }, "There is no other run in this history to compare with."));
   if (!left || !right || !other || !scene.job) return;
   const columns = (name: string, rows: Row[]): HTMLElement => table<Row>(name, [

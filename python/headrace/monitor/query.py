@@ -19,6 +19,7 @@ ENDED_MOST = 500  # jobs of a list
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # of a timeline, the last ones
 RANKS_MOST = 1 << 20
+_POINTS_OF_SOME = 200  # that are put together for a choice of ranks, where that is only to name one
 _POINTS_FEW = 8  # too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
@@ -151,13 +152,13 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
     return [(key, *figures) for key, figures in sums.items()]
 
 
-def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
+def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
     """Columns over time: the fields of Point, with messages and bytes a second. Of a span that stands for several the first is
     as good as another, but for the slowest rank and the peaks, so spans are left out only where a screen has no room for them."""
     spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
                        "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
     columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
-    for span, began, ended, _, *figures in spans[::-(-len(spans) // POINTS_MOST) or 1]:
+    for span, began, ended, _, *figures in spans[::-(-len(spans) // most) or 1]:
         seconds = max(1e-3, ended - began)
         found = Point(*figures) if part.ranks is None else of_span(db, span, seconds, part.has)
         found = found._replace(messages=round(found.messages / seconds, 1), bytes=round(found.bytes / seconds))
@@ -169,13 +170,13 @@ def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
 def slowest(db: sqlite3.Connection, part: Range) -> dict:
     """The rank that holds the others up, where that is more than chance (`rank`; None: nobody), in which share of the time, and what
     would be an equal share; of how many points."""
-    line = timeline(db, part)["slowest"]
+    line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)["slowest"]
     rows = ranks(db, part)
-    rank, most = chance.often(line, len(rows))
+    rank, times = chance.often(line, len(rows))
     if rank is None and len(line) < _POINTS_FEW:
         rank = chance.apart([(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows])
-        most = line.count(rank) if rank is not None else 0
-    return {"rank": rank, "share": round(most / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
+        times = line.count(rank) if rank is not None else 0
+    return {"rank": rank, "share": round(times / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:

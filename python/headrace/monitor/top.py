@@ -93,7 +93,7 @@ def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], sec
         for name, time_ in _times(reading, old.get((reading.rank.job, reading.rank.rank)), seconds * 1e9).items():
             times[name] = times.get(name, 0) + time_
     most = sorted((name for name in times if times[name] > 0), key=lambda name: (-times[name], name))[:_CALLS]
-    return {name: round(times[name] / (seconds * 1e9 * len(readings)), 4) for name in most}
+    return {name: int(10_000 * times[name] / (seconds * 1e9 * len(readings)) + 1e-6) / 10_000 for name in most}
 
 
 def _all_in_one_call(reading: Reading, known: Reading | None) -> bool:
