@@ -9,8 +9,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from headrace.problem import sentence
-
 
 class Failed(Exception):
     """One sentence: why a program gave no result. `said`: all that it printed."""
@@ -50,7 +48,7 @@ def run_json(command: list[str], timeout: float, env: dict[str, str] | None = No
         try:
             return json.loads(file.read_text())
         except (OSError, ValueError) as error:
-            raise Failed(f"{Path(command[0]).name} left no result: {sentence(error)}") from error
+            raise Failed(f"{Path(command[0]).name} left no result: {error}") from error
 
 
 def _json_in(text: str, name: str) -> dict:

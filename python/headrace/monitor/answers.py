@@ -14,7 +14,6 @@ from headrace.monitor.history import connect
 from headrace.monitor.query import Range, Wrong
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
-_WORD_MOST = 400  # characters of a search
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
            "internal": ("internal_to", 1)}
 
@@ -45,11 +44,11 @@ def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
 
 
 def _jobs(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.jobs(db, asked.get("search", "")[:_WORD_MOST], (asked.get("job", ""), asked.get("other", "")))
+    return query.jobs(db, asked.get("search", "")[:query.WORD_MOST], (asked.get("job", ""), asked.get("other", "")))
 
 
 def _count(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.count(db, asked.get("search", "")[:_WORD_MOST])
+    return query.count(db, asked.get("search", "")[:query.WORD_MOST])
 
 
 def _ranks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:

@@ -156,10 +156,10 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
 
 
 def _open(args: argparse.Namespace) -> int:
+    if not args.open.is_file():
+        raise Unreadable(f"{args.open}: {'it is no file' if args.open.exists() else 'No such file'}; --open takes a saved run (--save), "
+                         "or the counters that mpiexec --save-counters wrote")
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
-        if not args.open.is_file():
-            raise Unreadable(f"{args.open}: {'it is no file' if args.open.exists() else 'No such file'}; --open takes a saved run (--save), "
-                             "or the counters that mpiexec --save-counters wrote")
         with open(args.open, "rb") as file:
             is_counters = file.read(8) == MAGIC
         path = _counters_as_history(args.open, folder) if is_counters else args.open

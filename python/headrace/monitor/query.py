@@ -15,6 +15,7 @@ from headrace.monitor.model import KINDS, PEERS
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
+WORD_MOST = 400  # characters of a search
 ENDED_MOST = 500  # jobs of a list
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # of a timeline, the last ones
