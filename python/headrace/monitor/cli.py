@@ -156,9 +156,8 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
 
 
 def _open(args: argparse.Namespace) -> int:
-    if not args.open.is_file():
-        raise Unreadable(f"{args.open}: {'it is no file' if args.open.exists() else 'No such file'}; --open takes a saved run (--save), "
-                         "or the counters that mpiexec --save-counters wrote")
+    if not args.open.exists():
+        raise Unreadable(f"{args.open}: No such file; --open takes a saved run (--save), or the counters that mpiexec --save-counters wrote")
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
         with open(args.open, "rb") as file:
             is_counters = file.read(8) == MAGIC
