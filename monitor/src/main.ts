@@ -49,7 +49,7 @@ async function update(): Promise<void> {
     wanted = false;
     const asked = view(), asking = JSON.stringify(address);
     try {
-      [jobs, { all }] = await Promise.all([askJobs(), ask<Count>("count")]);
+      [jobs, { all }] = await Promise.all([askJobs(), ask<Count>("jobs", { count: "1" })]);
       const job = chosen(), full = { ...address, job: job ? String(job.id) : address.job };
       const answer = asked.needsJob && !full.job ? undefined : await asked.load(full);
       problem = "";

@@ -50,4 +50,4 @@ function draw(scene: Scene, count: Count): void {
   }
 }
 
-export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: (address) => ask<Count>("count", { search: address.filter }), draw };
+export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: (address) => ask<Count>("jobs", { count: "1", search: address.filter }), draw };

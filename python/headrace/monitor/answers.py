@@ -44,11 +44,8 @@ def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
 
 
 def _jobs(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.jobs(db, asked.get("search", "")[:query.WORD_MOST], (asked.get("job", ""), asked.get("other", "")))
-
-
-def _count(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.count(db, asked.get("search", "")[:query.WORD_MOST])
+    search = asked.get("search", "")[:query.WORD_MOST]
+    return query.count(db, search) if asked.get("count") else query.jobs(db, search, (asked.get("job", ""), asked.get("other", "")))
 
 
 def _ranks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -94,7 +91,7 @@ def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "count": _count, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
+    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
