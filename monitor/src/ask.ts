@@ -2,7 +2,13 @@
 import type { Address } from "./address";
 import type { News } from "./types";
 
-export class Problem extends Error {}
+/** Why there is no answer. `lost`: there is no server to ask, or it lets nobody in; otherwise it has refused this question. */
+export class Problem extends Error {
+  constructor(text: string, readonly lost = false) { super(text); }
+}
+
+const AGAIN = 3000; // milliseconds until a stream that was refused is asked for once more
+export const SILENT = "headrace monitor does not answer; it may have been stopped";
 
 export async function ask<T>(name: string, parameters: Record<string, string | undefined> = {}): Promise<T> {
   const words = new URLSearchParams();
@@ -11,9 +17,9 @@ export async function ask<T>(name: string, parameters: Record<string, string | u
   try {
     response = await fetch(`api/${name}?${words}`);
   } catch {
-    throw new Problem("headrace monitor does not answer; it may have been stopped");
+    throw new Problem(SILENT, true);
   }
-  if (response.status === 403) throw new Problem("the token has changed; open the address that headrace monitor printed");
+  if (response.status === 403) throw new Problem("the token has changed; open the address that headrace monitor printed", true);
   const said = await response.json();
   if (!response.ok) throw new Problem(said.problem ?? `the server answers ${response.status}`);
   return said as T;
@@ -27,5 +33,9 @@ export function part(address: Address): Record<string, string | undefined> {
 export function listen(told: (news: News) => void, lost: () => void): void {
   const stream = new EventSource("api/events");
   stream.onmessage = (event) => told(JSON.parse(event.data) as News);
-  stream.onerror = lost; // the browser tries again by itself
+  stream.onerror = () => {
+    lost();
+    // The browser tries again by itself, but not after a refusal, as of a server that has too many pages to serve.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(told, lost), AGAIN);
+  };
 }

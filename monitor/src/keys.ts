@@ -1,10 +1,15 @@
-// Keys: 1 to 9 and 0 choose a view, [ and ] the one beside, / the filter, t dark or light, Escape lets go, ? says this.
+// Keys: 1 to 9, 0 and c choose a view, [ and ] the one beside, / the filter, t dark or light, Escape lets go, ? says this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";
 
-const help: [string, string][] = [["1 to 9, 0", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
+const OF_VIEWS = "1234567890c";
+
+const help: [string, string][] = [["1 to 9, 0, c", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
   ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["arrows", "move over cells of the matrix"], ["?", "this list"]];
+
+/** The key of the view at that place. */
+export const keyOfView = (place: number): string | undefined => OF_VIEWS[place];
 
 function showHelp(): void {
   const known = document.querySelector<HTMLDialogElement>("dialog");
@@ -20,8 +25,8 @@ export function keys(views: View[], now: () => Address, go: (change: Address) =>
     if (event.key === "Escape") where.blur();
     if (where.matches("input:not([type=range]), select, dialog *")) return;
     const input = (name: string): void => { event.preventDefault(); document.querySelector<HTMLInputElement>(`input[name=${name}]`)?.focus(); };
-    const place = views.findIndex((view) => view.name === now().view), digit = "1234567890".indexOf(event.key);
-    if (digit >= 0 && views[digit]) go({ view: views[digit].name });
+    const place = views.findIndex((view) => view.name === now().view), chosen = views[OF_VIEWS.indexOf(event.key)];
+    if (chosen) go({ view: chosen.name });
     else if (event.key === "[" || event.key === "]") go({ view: views[(place + (event.key === "]" ? 1 : views.length - 1)) % views.length]!.name });
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
     else if (event.key === "/") input("filter");

@@ -1,12 +1,13 @@
-// Shows the view that the address names, and shows it again when the server has news of a job that runs.
+// Shows the view that the address names, and renews it in place when the server has news of a job that runs.
 import { read, write, type Address } from "./address";
-import { ask, listen, Problem } from "./ask";
+import { ask, listen, Problem, SILENT } from "./ask";
 import { frame, nextTheme } from "./frame";
 import { keys } from "./keys";
-import { forgetPlots } from "./plot";
+import { renewChildren } from "./renew";
+import { state } from "./state";
 import "./style.css";
-import type { Job, News } from "./types";
-import type { View } from "./view";
+import type { Count, Job, News } from "./types";
+import { jobOf, type View } from "./view";
 import { compare } from "./views/compare";
 import { calls, collectives, sizes, ways } from "./views/counters";
 import { hosts } from "./views/hosts";
@@ -20,10 +21,11 @@ const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, c
 const saved = localStorage.getItem("theme");
 if (saved === "dark" || saved === "light") document.documentElement.dataset.theme = saved;
 
-let address = read(), jobs: Job[] = [], news: News = { round: -1, live: false, remarks: [] };
-let busy = false, wanted = false, problem = "", said: unknown, drawn = 0;
+let address = read(), jobs: Job[] = [], all = 0, news: News = { round: -1, live: false, remarks: [] };
+let busy = false, wanted = false, problem = "", lost = false, said: unknown, drawn = 0, what = "";
 
-const around = frame(go, draw);
+const live = state();
+const around = frame(live, go, redraw);
 
 function go(change: Address): void {
   const before = JSON.stringify(address);
@@ -34,7 +36,10 @@ function go(change: Address): void {
 }
 
 const view = (): View => views.find((each) => each.name === address.view) ?? jobsView;
-const chosen = (): Job | undefined => jobs.find((job) => String(job.id) === address.job || job.key === address.job) ?? (address.job ? undefined : jobs.find((job) => !job.ended) ?? jobs[0]);
+const chosen = (): Job | undefined => address.job ? jobOf(jobs, address.job) : jobs.find((job) => !job.ended) ?? jobs[0];
+
+/** Runs in the list, and those that the address names, however old they are. */
+const askJobs = (): Promise<Job[]> => ask<Job[]>("jobs", { job: address.job, other: address.other, search: view() === jobsView ? address.filter : "" });
 
 /** One update at a time; what is wanted meanwhile is done after it. */
 async function update(): Promise<void> {
@@ -42,36 +47,41 @@ async function update(): Promise<void> {
   busy = true;
   do {
     wanted = false;
+    const asked = view(), asking = JSON.stringify(address);
     try {
-      jobs = await ask<Job[]>("jobs");
-      const asked = view(), job = chosen();
-      const full = { ...address, job: job ? String(job.id) : address.job };
+      [jobs, { all }] = await Promise.all([askJobs(), ask<Count>("jobs", { count: "1" })]);
+      const job = chosen(), full = { ...address, job: job ? String(job.id) : address.job };
       const answer = asked.needsJob && !full.job ? undefined : await asked.load(full);
       problem = "";
-      if (asked !== view()) continue;
+      if (asking !== JSON.stringify(address)) continue; // an answer to what is not asked any more
       said = answer;
       draw();
     } catch (error) {
       if (!(error instanceof Problem)) console.error(error);
       problem = error instanceof Error ? error.message : String(error);
-      around.show({ ...address, view: view().name }, jobs, chosen(), views);
-      around.tell(news, problem);
+      lost = error instanceof Problem && error.lost;
+      if (lost) live.lost(true);
+      if (what !== whatIsShown()) renewChildren(around.place, []); // figures of another view or job
+      around.show({ ...address, view: view().name }, jobs, Math.max(0, all - jobs.length), chosen(), views);
+      around.tell(news.remarks, problem);
     }
   } while (wanted);
   busy = false;
 }
 
+const whatIsShown = (): string => `${view().name} ${address.job ?? ""}`;
+
 function draw(): void {
-  const shown = view(), job = chosen(), place = around.place;
-  const held = place.contains(document.activeElement) && document.activeElement instanceof HTMLCanvasElement, top = document.documentElement.scrollTop;
-  forgetPlots();
+  const shown = view(), job = chosen(), top = document.documentElement.scrollTop;
   const full = { ...address, view: shown.name, job: job ? String(job.id) : undefined };
-  around.show(full, jobs, job, views);
-  around.tell(news, problem);
-  place.replaceChildren();
+  around.show(full, jobs, Math.max(0, all - jobs.length), job, views);
+  around.tell(news.remarks, problem);
+  const place = document.createElement("main");
   if (shown.needsJob && !job) place.append("No job yet. Start one with mpiexec: it shows here within two seconds.");
-  else shown.draw({ place, address: full, job, jobs, news, go, again: draw }, said as never);
-  if (held) place.querySelector("canvas")?.focus();
+  else shown.draw({ place, address: full, job, jobs, older: Math.max(0, all - jobs.length), news, go, again: redraw }, said as never);
+  if (what !== whatIsShown()) renewChildren(around.place, []);
+  renewChildren(around.place, [...place.childNodes]);
+  what = whatIsShown();
   document.documentElement.scrollTop = top;
   // For tests and for those who measure: what is shown, and how often it was drawn.
   document.body.dataset.view = shown.name;
@@ -80,11 +90,16 @@ function draw(): void {
   if (drawn === 1) performance.mark("first-view");
 }
 
-/** A view of the past, or of a run that has ended, does not change; nor is one redrawn under a hand that holds something. */
+/** Once more what is there: other colours, another order. */
+function redraw(): void {
+  if (what === whatIsShown()) draw();
+}
+
+/** A view of the past, or of runs that have ended, does not change. */
 function changes(): boolean {
-  const job = chosen(), touched = document.activeElement;
-  if (address.to || touched instanceof HTMLSelectElement || touched instanceof HTMLCanvasElement) return false;
-  return !job || !job.ended || view().name === "jobs" || view().name === "hosts";
+  if (address.to) return false;
+  const job = chosen(), other = view() === compare ? jobOf(jobs, address.other) : undefined;
+  return !job || !job.ended || (other !== undefined && !other.ended) || view() === jobsView || view() === hosts;
 }
 
 function step(by: number): void {
@@ -93,12 +108,19 @@ function step(by: number): void {
 }
 
 addEventListener("popstate", () => { address = read(); void update(); });
-keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); draw(); });
+keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); redraw(); });
 void update();
 listen((told) => {
-  const fresh = told.round !== news.round;
+  const fresh = told.round !== news.round, back = lost;
   news = told;
-  if (problem.includes("does not answer")) problem = "";
-  around.tell(news, problem);
-  if (fresh && told.time && changes() && !busy) void update();
-}, () => around.tell(null, "headrace monitor does not answer; it may have been stopped"));
+  lost = false;
+  if (back) problem = "";
+  live.heard(news);
+  around.tell(news.remarks, problem);
+  if ((fresh && told.time && changes() || back) && !busy) void update();
+}, () => {
+  lost = true;
+  live.lost(true);
+  problem = problem || SILENT;
+  around.tell(news.remarks, problem);
+});

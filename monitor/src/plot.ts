@@ -1,21 +1,29 @@
-// Plots over time by uPlot, in the colours of the page.
+// Plots over time by uPlot, in the colours of the page. A plot that is there takes new figures in place.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { el, keyed } from "./dom";
+import { clock, date, day } from "./format";
+import { part } from "./renew";
 
-export interface Line { title: string; values: (number | null)[]; colour: string; points?: boolean; scale?: string; fill?: boolean; }
-
-const open: uPlot[] = [];
+export interface Line { title: string; values: (number | null)[]; colour: string; points?: boolean; scale?: string; fill?: boolean; dash?: number; }
 
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-export function forgetPlots(): void {
-  while (open.length) open.pop()!.destroy();
-}
-
 export interface Flag { time: number; text: string; colour: string; }
-export interface Shape { flags?: Flag[]; unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean; }
+export interface Shape {
+  flags?: Flag[]; unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean;
+  whole?: "y" | "right" | "both"; // the axis of what is counted in whole numbers
+  ranks?: boolean; // the right axis names ranks, and need not begin at 0
+}
+type Zoom = (from: number, to: number) => void;
+interface Figures { times: number[]; lines: Line[]; shape: Shape; zoomed?: Zoom; }
+interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; forget: () => void; }
 
+const open = new Set<Shown>();
 const FLAG_ROOM = 26; // pixels that the text of a flag takes
+const TIME_ROOM = 84; // and a time of day, with space beside it
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // so that lines are told apart without colours
+const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 /** Lines across the plot, with their text where there is room for it. */
 function drawFlags(self: uPlot, flags: Flag[]): void {
@@ -39,31 +47,107 @@ function drawFlags(self: uPlot, flags: Flag[]): void {
   ctx.restore();
 }
 
-/** Into `place`, which must be in the page already: its width is the plot's. */
-export function plot(place: HTMLElement, times: number[], lines: Line[], shape: Shape = {}, zoomed?: (from: number, to: number) => void): uPlot {
-  const ink = colour("quiet"), grid = { stroke: colour("line"), width: 1 };
-  const axis = (format?: (value: number) => string, scale = "y", side: uPlot.Axis.Side = 3): uPlot.Axis => ({
-    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: 62, values: format ? (_, values) => values.map(format) : undefined,
+/** Labels of an axis. A label that would stand there twice stands there once. */
+function labels(values: number[], format: (value: number) => string): string[] {
+  const texts = values.map(format);
+  return texts.map((text, place) => values[place]! < 0 || texts.indexOf(text) !== place ? "" : text);
+}
+
+/** Times of day, and the day below the first one and where a new one begins. */
+function times(splits: number[], step: number): string[] {
+  let before = "";
+  return splits.map((time) => {
+    const today = day(time), fresh = today !== before;
+    before = today;
+    const text = step >= 86400 ? "" : step >= 60 ? clock(time).slice(0, 5) : step >= 1 ? clock(time) : `${clock(time)}.${Math.floor(time * 10 + 1e-4) % 10}`;
+    return text ? (fresh ? `${text}\n${today}` : text) : today;
   });
-  const right = lines.some((line) => line.scale === "right");
-  const made = new uPlot({
-    width: Math.max(240, place.clientWidth), height: shape.height ?? 240, ms: 1e-3,
-    scales: { x: { time: !shape.relative }, y: { range: (_, least, most) => [Math.min(0, least ?? 0), shape.top ?? Math.max(1e-9, (most ?? 0) * 1.05)] } },
-    axes: [{ stroke: ink, grid, ticks: grid }, axis(shape.unit), ...(right ? [axis(shape.right, "right", 1)] : [])],
-    series: [{}, ...lines.map((line): uPlot.Series => ({
-      label: line.title, stroke: line.colour, width: line.points ? 0 : 1.5, scale: line.scale ?? "y", fill: line.fill ? `${line.colour}33` : undefined,
-      paths: line.points ? () => null : undefined, points: { show: line.points ? true : false, size: 4, fill: line.colour },
-      value: (_, value) => value === null || value === undefined ? "-" : (line.scale === "right" ? shape.right ?? String : shape.unit ?? String)(value),
-    }))],
+}
+
+const columns = (figures: Figures): uPlot.AlignedData => [figures.times, ...figures.lines.map((line) => line.values)] as uPlot.AlignedData;
+const widthOf = (box: HTMLElement): number => Math.max(240, box.clientWidth);
+
+function make(box: HTMLElement, figures: Figures): Shown {
+  const shown: Shown = { figures, held: false, late: false, forget: () => {}, plot: undefined as never };
+  const shape = (): Shape => shown.figures.shape;
+  const ink = colour("quiet"), grid = { stroke: colour("line"), width: 1 };
+  const format = (scale: string) => (value: number): string => (scale === "right" ? shape().right ?? String : shape().unit ?? String)(value);
+  const axis = (scale: "y" | "right", side: uPlot.Axis.Side): uPlot.Axis => ({
+    scale, side, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, size: 66, values: (_, values) => labels(values, format(scale)),
+    ...([scale, "both"].includes(figures.shape.whole ?? "") ? { incrs: WHOLE } : {}),
+  });
+  const right = figures.lines.some((line) => line.scale === "right");
+  shown.plot = new uPlot({
+    width: widthOf(box), height: figures.shape.height ?? 240, ms: 1e-3,
+    scales: {
+      x: { time: !figures.shape.relative },
+      y: { range: (_, least, most) => [Math.min(0, least ?? 0), shape().top ?? Math.max(shape().whole ? 1 : 1e-9, (most ?? 0) * 1.05)] },
+      right: { range: (_, least, most) => shape().ranks ? [Math.max(-0.5, (least ?? 0) - 1), (most ?? 0) + 1] : [0, Math.max(shape().whole ? 1 : 1e-9, (most ?? 0) * 1.05)] },
+    },
+    axes: [{ stroke: ink, grid, ticks: grid, space: TIME_ROOM, values: (_, splits, __, ___, step) => figures.shape.relative ? labels(splits, (value) => `${value} s`) : times(splits, step) },
+      axis("y", 3), ...(right ? [axis("right", 1)] : [])],
+    series: [{ label: figures.shape.relative ? "from the start" : "time", value: (_, value) => value === null || value === undefined ? "-" : figures.shape.relative ? `${value.toFixed(1)} s` : date(value) },
+      ...figures.lines.map((line): uPlot.Series => ({
+        label: line.title, stroke: line.colour, width: line.points ? 0 : 1.5, scale: line.scale ?? "y", fill: line.fill ? `${line.colour}33` : undefined, dash: DASHES[(line.dash ?? 0) % DASHES.length],
+        paths: line.points ? () => null : undefined, points: { show: line.points ? true : false, size: 4, fill: line.colour },
+        value: (_, value) => value === null || value === undefined ? "-" : format(line.scale ?? "y")(value),
+      }))],
     cursor: { drag: { x: true, y: false } },
-    hooks: { draw: [(self) => drawFlags(self, shape.flags ?? [])], setSelect: [(self) => {
-      if (zoomed && self.select.width > 4) zoomed(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));
+    hooks: { draw: [(self) => drawFlags(self, shape().flags ?? [])], setSelect: [(self) => {
+      if (self.select.width > 4) shown.figures.zoomed?.(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));
     }] },
-  }, [times, ...lines.map((line) => line.values)] as uPlot.AlignedData, place);
-  open.push(made);
-  return made;
+  }, columns(figures), box);
+  hold(shown);
+  open.add(shown);
+  return shown;
+}
+
+/** While the mouse drags over a plot nothing moves below it, so that the time selected is the time that was dragged over. */
+function hold(shown: Shown): void {
+  const take = (): void => { shown.held = true; };
+  const let_go = (): void => {
+    if (!shown.held) return;
+    setTimeout(() => { // uPlot has seen the end of the drag by then
+      shown.held = false;
+      if (shown.late && open.has(shown)) update(shown);
+    });
+  };
+  shown.plot.over.addEventListener("mousedown", take);
+  addEventListener("mouseup", let_go);
+  addEventListener("blur", let_go);
+  shown.forget = () => { removeEventListener("mouseup", let_go); removeEventListener("blur", let_go); };
+}
+
+function update(shown: Shown): void {
+  const self = shown.plot, x = self.scales.x!, before = self.data[0];
+  const width = widthOf(self.root.parentElement ?? self.root);
+  shown.late = false;
+  if (width !== self.width) self.setSize({ width, height: self.height });
+  // A plot that no address stands behind is looked into by its own scale, which stays.
+  const into = !shown.figures.zoomed && before.length > 1 && ((x.min ?? 0) > before[0]! || (x.max ?? 0) < before[before.length - 1]!);
+  self.setData(columns(shown.figures), !into);
+  if (into) self.redraw();
+}
+
+/** A plot to be put into a view. `zoomed` is told of a stretch of time that was dragged over. */
+export function plot(name: string, times: number[], lines: Line[], shape: Shape = {}, zoomed?: Zoom): HTMLElement {
+  const figures: Figures = { times, lines, shape, zoomed };
+  return keyed(part<Shown>(el("div", { class: "plot", "data-plot": name }), {
+    form: JSON.stringify([name, shape.height, shape.relative, shape.whole, shape.ranks, colour("quiet"), lines.map((line) => [line.title, line.colour, line.scale, line.points, line.fill, line.dash])]),
+    make: (box) => make(box, figures),
+    renew: (shown) => {
+      shown.figures = figures;
+      if (shown.held) shown.late = true;
+      else update(shown);
+    },
+    end: (shown) => {
+      open.delete(shown);
+      shown.forget();
+      shown.plot.destroy();
+    },
+  }), `plot ${name}`);
 }
 
 addEventListener("resize", () => {
-  for (const each of open) each.setSize({ width: Math.max(240, each.root.parentElement?.clientWidth ?? 600), height: each.height });
+  for (const { plot } of open) plot.setSize({ width: widthOf(plot.root.parentElement ?? plot.root), height: plot.height });
 });

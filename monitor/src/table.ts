@@ -1,41 +1,121 @@
-// A table that sorts by any column; some columns have bars.
-import { el } from "./dom";
+// A table that sorts by any column; some columns have bars. Its cells take new figures in place, without anything made anew.
+import { el, keyed } from "./dom";
+import { part } from "./renew";
 
 export interface Column<Row> {
   title: string;
   value: (row: Row) => number | string;
   text?: (row: Row) => string;
   bar?: (row: Row) => number; // share of the column's width
+  go?: (row: Row) => void; // the cell is a link
+  wraps?: boolean; // long texts go on in a second line
 }
 
+export interface Manner<Row> {
+  mark?: (row: Row) => boolean;
+  more?: string; // how to see rows that there is no room for
+  key?: (row: Row) => string; // tells rows apart; the first column
+}
+
+interface Figures<Row> { columns: Column<Row>[]; rows: Row[]; again: () => void; manner: Manner<Row>; }
+interface Cell { place: HTMLElement; text: Text; bar?: HTMLElement; }
+interface Line<Row> { row: Row; place: HTMLElement; cells: Cell[]; }
+interface Table<Row> { figures: Figures<Row>; titles: [HTMLElement, HTMLElement][]; body: HTMLElement; lines: Map<string, Line<Row>>; more: HTMLElement; }
+
 const chosen = new Map<string, { column: number; down: boolean }>();
+const figure = new Intl.NumberFormat("en");
 const ROWS_MOST = 1000;
 
-export function table<Row>(name: string, columns: Column<Row>[], rows: Row[], again: () => void, mark?: (row: Row) => boolean): HTMLElement {
-  const order = chosen.get(name);
-  if (order) {
-    const value = columns[order.column]!.value;
-    rows = [...rows].sort((a, b) => {
-      const [x, y] = [value(a), value(b)];
-      return (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y))) * (order.down ? -1 : 1);
-    });
-  }
-  const head = el("tr", {}, ...columns.map((column, place) => el("th", { scope: "col", "aria-sort": order?.column === place ? (order.down ? "descending" : "ascending") : undefined },
-    el("button", { click: () => {
-      chosen.set(name, { column: place, down: order?.column === place ? !order.down : true });
-      again();
-    } }, column.title + (order?.column === place ? (order.down ? " ▾" : " ▴") : "")))));
-  const body = el("tbody", {}, ...rows.slice(0, ROWS_MOST).map((row) => el("tr", { class: mark?.(row) ? "marked" : undefined }, ...columns.map((column) => {
-    const value = column.value(row);
-    const cell = el("td", { class: typeof value === "number" ? "number" : undefined, "data-column": column.title, "data-value": value },
-      column.text ? column.text(row) : typeof value === "number" ? value.toLocaleString("en") : value);
-    if (column.bar) {
-      const bar = el("i", { class: "bar" });
-      bar.style.width = `${Math.min(100, 100 * Math.max(0, column.bar(row)))}%`;
-      cell.append(bar);
+function sorted<Row>(name: string, { columns, rows }: Figures<Row>): Row[] {
+  const order = chosen.get(name), value = order && columns[order.column]?.value;
+  if (!order || !value) return rows;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    return (typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y))) * (order.down ? -1 : 1);
+  });
+}
+
+function set(place: HTMLElement, name: string, value: string | undefined): void {
+  if (value === undefined) place.removeAttribute(name);
+  else if (place.getAttribute(name) !== value) place.setAttribute(name, value);
+}
+
+function newLine<Row>(shown: Table<Row>, row: Row): Line<Row> {
+  const line: Line<Row> = { row, place: el("tr"), cells: [] };
+  shown.figures.columns.forEach((column, number) => {
+    const text = document.createTextNode(""), bar = column.bar && el("i", { class: "bar" });
+    const inside = column.go ? el("a", { href: "#", click: (event) => { event.preventDefault(); shown.figures.columns[number]!.go!(line.row); } }, text) : text;
+    const place = el("td", { "data-column": column.title }, inside, bar);
+    line.cells.push({ place, text, bar });
+    line.place.append(place);
+  });
+  return line;
+}
+
+function fillLine<Row>(line: Line<Row>, { columns, manner }: Figures<Row>): void {
+  set(line.place, "class", manner.mark?.(line.row) ? "marked" : undefined);
+  columns.forEach((column, number) => {
+    const { place, text, bar } = line.cells[number]!, value = column.value(line.row), before = place.dataset.value;
+    const words = column.text ? column.text(line.row) : typeof value === "number" ? figure.format(value) : value;
+    if (text.data !== words) text.data = words;
+    if (bar) {
+      const width = `${Math.min(100, 100 * Math.max(0, column.bar!(line.row))).toFixed(2)}%`;
+      if (bar.style.width !== width) bar.style.width = width;
     }
-    return cell;
-  }))));
-  const more = rows.length > ROWS_MOST ? el("p", { class: "quiet" }, `${rows.length - ROWS_MOST} more rows; choose ranks above to see others`) : null;
-  return el("div", { class: "scroll" }, el("table", { "data-table": name }, el("thead", {}, head), body), more);
+    if (before === String(value)) return;
+    place.dataset.value = String(value);
+    set(place, "class", typeof value === "number" ? "number" : column.wraps ? "wraps" : undefined);
+  });
+}
+
+function fill<Row>(name: string, shown: Table<Row>): void {
+  const { figures, body, lines } = shown, { columns, manner } = figures, order = chosen.get(name), rows = sorted(name, figures);
+  shown.titles.forEach(([place, button], number) => {
+    const by = order?.column === number ? order : undefined, text = columns[number]!.title + (by ? (by.down ? " ▾" : " ▴") : "");
+    set(place, "aria-sort", by && (by.down ? "descending" : "ascending"));
+    if (button.textContent !== text) button.textContent = text;
+  });
+  const wanted = new Set<string>();
+  let at = body.firstChild;
+  for (const row of rows.slice(0, ROWS_MOST)) {
+    let key = manner.key ? manner.key(row) : String(columns[0]!.value(row));
+    while (wanted.has(key)) key += " ";
+    wanted.add(key);
+    const line = lines.get(key) ?? newLine(shown, row);
+    line.row = row;
+    lines.set(key, line);
+    fillLine(line, figures);
+    if (line.place === at) at = at.nextSibling;
+    else body.insertBefore(line.place, at);
+  }
+  for (const [key, line] of lines) if (!wanted.has(key)) { line.place.remove(); lines.delete(key); }
+  const rest = rows.length - ROWS_MOST, more = rest > 0 ? `${rest} more rows${manner.more ? `; ${manner.more}` : ""}` : "";
+  if (shown.more.textContent !== more) shown.more.textContent = more;
+}
+
+function make<Row>(name: string, box: HTMLElement, figures: Figures<Row>): Table<Row> {
+  const shown: Table<Row> = { figures, titles: [], body: el("tbody"), lines: new Map(), more: el("p", { class: "quiet" }) };
+  shown.titles = figures.columns.map((_, number) => {
+    const button = el("button", { click: () => {
+      const order = chosen.get(name);
+      chosen.set(name, { column: number, down: order?.column === number ? !order.down : true });
+      shown.figures.again();
+    } });
+    return [el("th", { scope: "col" }, button), button];
+  });
+  box.replaceChildren(el("table", { "data-table": name }, el("thead", {}, el("tr", {}, ...shown.titles.map(([place]) => place))), shown.body), shown.more);
+  fill(name, shown);
+  return shown;
+}
+
+export function table<Row>(name: string, columns: Column<Row>[], rows: Row[], again: () => void, manner: Manner<Row> = {}): HTMLElement {
+  const figures: Figures<Row> = { columns, rows, again, manner };
+  return keyed(part<Table<Row>>(el("div", { class: "scroll" }), {
+    form: JSON.stringify([name, columns.map((column) => [column.title, !!column.bar, !!column.go])]),
+    make: (box) => make(name, box, figures),
+    renew: (shown) => {
+      shown.figures = figures;
+      fill(name, shown);
+    },
+  }), `table ${name}`);
 }

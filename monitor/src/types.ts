@@ -5,6 +5,12 @@ export interface Job {
   calls: number; wait_ns: number; mpi_ns: number; sent: number; sent_bytes: number; received_bytes: number; hosts: string;
 }
 
+/** How many runs the history has, and how many of them fit what is looked for. */
+export interface Count { all: number; found: number; }
+
+/** Who holds the others up: `rank` is null where it may be chance. */
+export interface Slowest { rank: number | null; share: number; equal: number; points: number; }
+
 export interface RankRow {
   rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
   calls: number; mpi_ns: number; wait_ns: number; sent: number; sent_bytes: number; received: number; received_bytes: number;

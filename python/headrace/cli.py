@@ -74,5 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures messages and collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")
+    if not arguments:
+        parser.print_help()
+        return 0
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)

@@ -27,6 +27,12 @@ BUILD = Path(os.environ["HR_BUILD"])
 ON_GPU = os.environ["HR_DEVICE"] == "cuda"
 
 
+REPORTS = """#!/bin/sh
+while [ $# -gt 1 ]; do case $1 in --json) file=$2 ;; --device) [ "$2" = host ] || { echo 'laplace2d: no GPU' >&2; exit 3; } ;; esac; shift; done
+echo '{"results": [{"seconds": 1.0}], "steps": 10, "device": "host"}' > "$file"
+"""
+
+
 def course(*words):
     """Exit code, standard output and standard error of the command, as a reader starts it."""
     done = subprocess.run([sys.executable, "-B", "-m", "headrace", "course", *words], capture_output=True, text=True,
@@ -159,6 +165,23 @@ class Command(unittest.TestCase):
                 contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(cli.main(["unbuilt", "--build", str(BUILD)]), 2)
         self.assertRegex(said.getvalue(), r"there is no program diffusion3d in .*; build it\n")
+
+    def test_programs_that_build_sh_has_put_somewhere(self):
+        """In the current directory, in PATH, or where --programs says; a prefix that only has what starts them."""
+        prefix, own = self.directory / "prefix", self.directory / "own"
+        for file, text in ((prefix / "lib/libmpi_abi.so.1", ""), (prefix / "bin/mpiexec", '#!/bin/sh\nshift 2\nexec "$@"\n'),
+                           *((own / name, REPORTS) for name in ("laplace2d-openacc", "laplace2d-openmp"))):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            file.chmod(0o755)
+        words = [sys.executable, "-B", "-m", "headrace", "course", "laplace2d", "--quick", "--no-png", "--build", str(prefix)]
+        for where, path, more in ((own, "", []), (prefix, f"{own}:", []), (prefix, "", ["--programs", str(own)]), (prefix, "", [])):
+            done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=60, cwd=where,
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": path + os.environ["PATH"]})
+            found = where == own or path or more
+            self.assertEqual(done.returncode, 0 if found else 2, done.stdout + done.stderr)
+            if not found:
+                self.assertIn(f"nor in this directory or in PATH; it is built with your Fortran compiler: {prefix}/share/headrace/laplace2d/build.sh", done.stderr)
 
     def picture(self, *words):
         said = io.StringIO()

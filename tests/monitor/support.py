@@ -41,6 +41,13 @@ class Scratch(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
 
+def for_class(test, context):
+    """Enters a context that is left after the tests of a class."""
+    stack = contextlib.ExitStack()
+    test.addClassCleanup(stack.close)
+    return stack.enter_context(context)
+
+
 def wait_for(what, seconds=20.0, text=""):
     """The first true answer of what(). A test that waits for longer has failed."""
     end = time.monotonic() + seconds

@@ -81,6 +81,14 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["protocol"], {"eager": Count(6, 48), "stream": Count(1, 4096)})
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
+    def test_the_call_under_way_counts(self):
+        """Its wait has taken a second until now, and is in neither of the two counters that get it at its end."""
+        said = subject.reading(self.maker.page(), True, False, {})
+        self.assertGreaterEqual(said.details["call"]["MPI_Recv"].ns, 10**9 + 70)
+        self.assertEqual(said.details["call"]["MPI_Send"], Count(5, 500, 50))
+        self.assertGreaterEqual(said.brief.mpi_ns, said.brief.wait_ns)
+        self.assertEqual(subject.reading(self.maker.page(state=2), True, False, {}).details["call"]["MPI_Recv"], Count(7, 0, 70))
+
     def test_names_are_cleaned(self):
         self.assertFalse(any("\x1b" in name for name in subject.reading(self.maker.page(), True, False, {}).details["call"]))
 

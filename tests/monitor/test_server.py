@@ -102,7 +102,7 @@ class Serving(support.Scratch):
             self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
             self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
         self.assertEqual(self.get("/api/nothing")[0], 404)
-        self.assertEqual(set(ANSWERS), {"jobs", "ranks", "matrix", "counters", "timeline", "marks", "machine"})
+        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine"})
 
     def test_no_other_file_is_served(self):
         for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):
@@ -200,6 +200,31 @@ class Command(support.Scratch):
             self.assertEqual(said.returncode, 2, said.stderr)
             self.assertIn(sentence, said.stderr)
             self.assertNotIn("Traceback", said.stderr)
+
+    def test_what_the_system_refuses_is_a_sentence(self):
+        missing = str(self.folder / "missing")
+        for words in (("--open", missing), ("--open", str(self.folder)), ("--port", "0", "--history", str(self.folder / "h.sqlite"), "--token-file", missing),
+                      ("--save", str(self.folder / "run"), "--history", "/proc/nowhere/h.sqlite"), ("export", "--sql", "SELECT 1", missing),
+                      ("export", "--sql", "SELECT 1", str(self.folder))):
+            said = self.run_it(*words)
+            self.assertEqual(said.returncode, 2, words)
+            self.assertRegex(said.stderr, r"^headrace monitor: [^\n]+\n$")
+            self.assertNotIn("Errno", said.stderr)
+            self.assertNotIn("headrace monitor: headrace monitor", said.stderr)
+
+    def test_without_what_the_page_needs(self):
+        """A package of that name that is not there hides the one that is."""
+        for name in ("starlette", "uvicorn"):
+            (self.folder / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+        said = self.run_it("--port", "0", "--history", str(self.folder / "h.sqlite"), env={**support.os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertEqual((said.returncode, said.stderr), (2, "headrace monitor: the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. "
+                                                             "headrace top needs neither.\n"))
+
+    def test_the_command_alone_shows_its_help(self):
+        words = [support.sys.executable, "-m", "headrace"]
+        alone, asked = (subprocess.run([*words, *more], capture_output=True, text=True, timeout=60, cwd=support.ROOT / "python") for more in ((), ("--help",)))
+        self.assertEqual((alone.returncode, alone.stdout, alone.stderr), (0, asked.stdout, ""))
+        self.assertIn("headrace top --help", " ".join(alone.stdout.split()))
 
     def test_nothing_to_save(self):
         said = self.run_it("--save", str(self.folder / "run"), "--history", str(self.folder / "h.sqlite"), "--job", "no-such-job")

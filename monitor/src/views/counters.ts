@@ -4,10 +4,10 @@ import { el, sum } from "../dom";
 import { bytes, seconds, share, short } from "../format";
 import { table, type Column } from "../table";
 import type { Counter } from "../types";
-import { passes, type Scene, type View } from "../view";
+import { passes, within, type Scene, type View } from "../view";
 
 type Figure = "count" | "bytes" | "ns";
-interface List { kind: string; title: string; count: string; figures: Figure[]; bar: Figure; names?: string; bySize?: boolean; }
+interface List { kind: string; title: string; count: string; figures: Figure[]; bar: Figure; names?: string; bySize?: boolean; none: string; ours?: boolean; }
 
 const show: Record<Figure, (value: number) => string> = { count: (value) => short(value), bytes, ns: (value) => seconds(value / 1e9) };
 const first = (name: string): number => Number.parseInt(name, 10) || 0;
@@ -20,7 +20,7 @@ function list(scene: Scene, what: List, said: Counter[]): void {
   const titles: Record<Figure, string> = { count: what.count, bytes: "bytes", ns: "time" };
   scene.place.append(el("h3", {}, what.title));
   if (!rows.length) {
-    scene.place.append(el("p", { class: "quiet", "data-empty": what.kind }, "None."));
+    scene.place.append(el("p", { class: "quiet", "data-empty": what.kind }, said.length ? `None of ${said.length} has "${scene.address.filter ?? ""}" in its name.` : `${what.none}${within(scene.address)}.${what.ours ? " Of jobs of other MPIs this is not seen." : ""}`));
     return;
   }
   scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), `${show[figure](total(figure))}`))));
@@ -39,13 +39,13 @@ function lists(name: string, title: string, whats: List[]): View {
     draw: (scene: Scene, said: Counter[][]) => whats.forEach((what, place) => list(scene, what, said[place]!)) };
 }
 
-export const calls = lists("calls", "Calls", [{ kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function" }]);
+export const calls = lists("calls", "Calls", [{ kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function", none: "No MPI function was called" }]);
 export const ways = lists("ways", "Protocols", [
-  { kind: "protocol", title: "Messages received, by protocol", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "protocol" },
-  { kind: "memory", title: "Messages by kind of memory", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "memory" },
-  { kind: "library", title: "What the library counts of itself", count: "count", figures: ["count"], bar: "count" }]);
+  { kind: "protocol", title: "Messages received, by protocol", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "protocol", none: "No message was received", ours: true },
+  { kind: "memory", title: "Messages by kind of memory", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "memory", none: "No message was sent or received", ours: true },
+  { kind: "library", title: "What the library counts of itself", count: "count", figures: ["count"], bar: "count", none: "The library counted nothing: no single copy, no mapping of device memory", ours: true }]);
 export const collectives = lists("collectives", "Collectives", [
-  { kind: "collective", title: "Collectives by algorithm", count: "calls", figures: ["count", "bytes"], bar: "bytes", names: "algorithm" },
-  { kind: "access", title: "Windows and files", count: "operations", figures: ["count", "bytes"], bar: "bytes", names: "operation" },
-  { kind: "phase", title: "Marks of MPI_Pcontrol", count: "marks", figures: ["count"], bar: "count" }]);
-export const sizes = lists("sizes", "Sizes", [{ kind: "size", title: "Messages sent, by size in bytes", count: "messages", figures: ["count"], bar: "count", names: "size", bySize: true }]);
+  { kind: "collective", title: "Collectives by algorithm", count: "calls", figures: ["count", "bytes"], bar: "bytes", names: "algorithm", none: "No collective operation was called", ours: true },
+  { kind: "access", title: "Windows and files", count: "operations", figures: ["count", "bytes"], bar: "bytes", names: "operation", none: "No window and no file was accessed", ours: true },
+  { kind: "phase", title: "Marks of MPI_Pcontrol", count: "marks", figures: ["count"], bar: "count", none: "MPI_Pcontrol was not called" }]);
+export const sizes = lists("sizes", "Sizes", [{ kind: "size", title: "Messages sent, by size in bytes", count: "messages", figures: ["count"], bar: "count", names: "size", bySize: true, none: "No message was sent" }]);

@@ -1,40 +1,47 @@
+import { ask } from "../ask";
 import { el, sum } from "../dom";
-import { bytes, clock, seconds, share, short } from "../format";
+import { bytes, date, seconds, share, short } from "../format";
 import { table } from "../table";
-import type { Job } from "../types";
+import type { Count, Job } from "../types";
 import { passes, type Scene, type View } from "../view";
 
-const waiting = (job: Job): number => job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known));
+const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
 
-function draw(scene: Scene): void {
-  const jobs = scene.jobs.filter((job) => passes(scene.address, job.key, job.program, job.hosts ?? ""));
-  if (!scene.jobs.length) {
+/** How many runs are in the history and not in the list. */
+function leftOut(listed: number, count: Count, search: string | undefined): string {
+  const rest = Math.max(0, count.found - listed);
+  if (!rest) return "";
+  return search ? `${rest.toLocaleString("en")} older runs with "${search}" are left out; more of the name finds them.`
+    : `${rest.toLocaleString("en")} older runs are left out; the search above finds them by job, program or host.`;
+}
+
+function draw(scene: Scene, count: Count): void {
+  if (!count.all) {
     scene.place.append(el("p", { class: "quiet" }, "No job yet. Start one with mpiexec: it shows here within two seconds."));
     return;
   }
-  scene.place.append(el("p", { class: "sums" }, sum("jobs", jobs.length, String(jobs.length)),
+  const jobs = scene.jobs.filter((job) => passes(scene.address, job.key, job.program, job.hosts ?? ""));
+  if (!jobs.length) {
+    scene.place.append(el("p", { class: "quiet" }, `None of ${count.all.toLocaleString("en")} runs has "${scene.address.filter ?? ""}" in its job, program or hosts.`));
+    return;
+  }
+  const rest = leftOut(jobs.length, count, scene.address.filter);
+  scene.place.append(el("p", { class: "sums" }, sum("jobs", jobs.length, String(jobs.length)), sum("running", jobs.filter((job) => !job.ended).length, String(jobs.filter((job) => !job.ended).length)),
     sum("messages", jobs.reduce((all, job) => all + job.sent, 0), short(jobs.reduce((all, job) => all + job.sent, 0))),
     sum("bytes", jobs.reduce((all, job) => all + job.sent_bytes, 0), bytes(jobs.reduce((all, job) => all + job.sent_bytes, 0)))));
+  if (rest) scene.place.append(el("p", { "data-left-out": Math.max(0, count.found - jobs.length) }, rest));
   scene.place.append(table<Job>("jobs", [
-    { title: "job", value: (job) => job.key },
-    { title: "program", value: (job) => job.program },
+    { title: "job", value: (job) => job.key, wraps: true, go: (job) => scene.go({ job: String(job.id), view: "timeline", from: "", to: "" }) },
+    { title: "program", value: (job) => job.program, wraps: true },
     { title: "ranks", value: (job) => job.size },
     { title: "state", value: (job) => job.ended ? "ended" : "running" },
-    { title: "began", value: (job) => job.began, text: (job) => clock(job.began) },
+    { title: "began", value: (job) => job.began, text: (job) => date(job.began) },
     { title: "time", value: (job) => job.seen - job.began, text: (job) => seconds(job.seen - job.began) },
     { title: "messages", value: (job) => job.sent, text: (job) => short(job.sent) },
     { title: "bytes", value: (job) => job.sent_bytes, text: (job) => bytes(job.sent_bytes) },
     { title: "waiting", value: waiting, text: (job) => share(waiting(job)), bar: waiting },
-    { title: "hosts", value: (job) => job.hosts ?? "" },
-  ], jobs, scene.again, (job) => job.id === scene.job?.id));
-  scene.place.querySelectorAll("tbody tr").forEach((row, place) => {
-    const name = row.querySelector("[data-column=job]");
-    const job = jobs.find((each) => each.key === name?.getAttribute("data-value")) ?? jobs[place];
-    if (name && job) name.replaceChildren(el("a", { href: "#", click: (event) => {
-      event.preventDefault();
-      scene.go({ job: String(job.id), view: "timeline", from: "", to: "" });
-    } }, job.key));
-  });
+    { title: "hosts", value: (job) => job.hosts ?? "", text: (job) => (job.hosts ?? "").replaceAll(",", ", "), wraps: true },
+  ], jobs, scene.again, { mark: (job) => job.id === scene.job?.id, key: (job) => String(job.id) }));
   const now = scene.job ? scene.news.jobs?.[scene.job.key] : undefined;
   if (now && now.running) {
     const list = (counts: Record<string, number>, word: string): string => Object.entries(counts).map(([name, count]) => `${word}${name}: ${count}`).join(", ");
@@ -43,4 +50,4 @@ function draw(scene: Scene): void {
   }
 }
 
-export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: async () => null, draw };
+export const jobs: View = { name: "jobs", title: "Jobs", needsJob: false, load: (address) => ask<Count>("jobs", { count: "1", search: address.filter }), draw };

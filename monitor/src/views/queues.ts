@@ -4,7 +4,7 @@ import { bytes, short } from "../format";
 import { colour, plot } from "../plot";
 import { table } from "../table";
 import type { Counter, Timeline } from "../types";
-import type { Scene, View } from "../view";
+import { within, type Scene, type View } from "../view";
 
 interface Depth { rank: number; posted: number; mostPosted: number; unexpected: number; mostUnexpected: number; }
 
@@ -23,13 +23,12 @@ function draw(scene: Scene, [said, counters]: [Timeline, Counter[]]): void {
   const rows = byRank(counters), high = Math.max(0, ...rows.map((row) => row.mostUnexpected));
   scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, short(rows.length)), sum("highest unexpected", high, short(high)),
     sum("highest posted", Math.max(0, ...rows.map((row) => row.mostPosted)), short(Math.max(0, ...rows.map((row) => row.mostPosted))))));
-  const place = el("div", { class: "plot", "data-plot": "queues" });
-  scene.place.append(el("h3", {}, "Depth of the queues, all ranks"), place);
-  plot(place, said.time, [
-    { title: "posted receives", values: said.posted, colour: colour("accent") },
+  scene.place.append(el("h3", {}, "Depth of the queues, all ranks"), said.time.length ? plot("queues", said.time, [
+    { title: "posted receives", values: said.posted, colour: colour("accent"), dash: 1 },
     { title: "unexpected messages", values: said.unexpected, colour: colour("bad"), fill: true },
-    { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right" },
-  ], { unit: (value) => short(value), right: bytes }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) }));
+    { title: "unexpected bytes", values: said.unexpected_bytes, colour: colour("mark"), scale: "right", dash: 2 },
+  ], { unit: (value) => short(value), right: bytes, whole: "both" }, (from, to) => scene.go({ from: from.toFixed(2), to: to.toFixed(2) }))
+    : el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}.`));
   scene.place.append(table<Depth>("queues", [
     { title: "rank", value: (row) => row.rank },
     { title: "unexpected now", value: (row) => row.unexpected },

@@ -1,36 +1,43 @@
 import { ask, part } from "../ask";
-import { sum } from "../dom";
-import { el } from "../dom";
+import { el, sum } from "../dom";
 import { bytes, seconds, share, short } from "../format";
 import { table } from "../table";
-import type { RankRow } from "../types";
+import type { RankRow, Slowest } from "../types";
 import { passes, type Scene, type View } from "../view";
 
-function draw(scene: Scene, said: RankRow[]): void {
+/** A share of the rank's time. Waits are part of calls, and lengths of calls an estimate, so that it might exceed the whole. */
+const of = (row: RankRow, time: number): number => Math.min(1, time / 1e9 / Math.max(1e-3, row.seconds));
+
+function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {
   const rows = said.filter((row) => passes(scene.address, row.host, `rank ${row.rank}`, row.gpu));
   const add = (name: "sent" | "sent_bytes" | "received_bytes" | "calls" | "wait_ns"): number => rows.reduce((all, row) => all + row[name], 0);
-  const waits = rows.map((row) => row.wait_ns), least = Math.min(...waits), mean = add("wait_ns") / Math.max(1, rows.length);
-  const slowest = rows.length > 1 && rows[0] && mean - least > 0.02e9 * rows[0].seconds ? rows.find((row) => row.wait_ns === least) : undefined;
+  const slowest = rows.find((row) => row.rank === named.rank);
+  if (!rows.length) {
+    scene.place.append(el("p", { class: "quiet" }, said.length ? `No rank, host or GPU of this job has "${scene.address.filter ?? ""}" in its name.`
+      : `This job has no ranks ${scene.address.ranks ?? ""}; it has ${scene.job!.size}, from 0 on.`));
+    return;
+  }
   scene.place.append(el("p", { class: "sums" }, sum("ranks", rows.length, String(rows.length)), sum("calls", add("calls"), short(add("calls"))),
     sum("messages", add("sent"), short(add("sent"))), sum("bytes", add("sent_bytes"), bytes(add("sent_bytes"))),
     sum("wait", add("wait_ns"), seconds(add("wait_ns") / 1e9))));
-  if (slowest) scene.place.append(el("p", { "data-slowest": slowest.rank }, `The others wait for rank ${slowest.rank} (pid ${slowest.pid} on ${slowest.host}${slowest.cpus ? `, CPUs ${slowest.cpus}` : ""}${slowest.gpu ? `, GPU ${slowest.gpu}` : ""}): it waits least.`));
+  if (slowest) scene.place.append(el("p", { "data-slowest": slowest.rank }, `The others wait for rank ${slowest.rank} (pid ${slowest.pid} on ${slowest.host}${slowest.cpus ? `, CPUs ${slowest.cpus}` : ""}${slowest.gpu ? `, GPU ${slowest.gpu}` : ""}): it waits least${named.points > 1 ? `, in ${share(named.share)} of the time` : ""}.`));
   scene.place.append(table<RankRow>("ranks", [
     { title: "rank", value: (row) => row.rank },
-    { title: "waiting", value: (row) => row.wait_ns, text: (row) => share(row.wait_ns / 1e9 / Math.max(1e-3, row.seconds)), bar: (row) => row.wait_ns / 1e9 / Math.max(1e-3, row.seconds) },
-    { title: "in MPI", value: (row) => row.mpi_ns, text: (row) => share(row.mpi_ns / 1e9 / Math.max(1e-3, row.seconds)), bar: (row) => row.mpi_ns / 1e9 / Math.max(1e-3, row.seconds) },
+    { title: "waiting", value: (row) => row.wait_ns, text: (row) => share(of(row, row.wait_ns)), bar: (row) => of(row, row.wait_ns) },
+    { title: "in MPI", value: (row) => row.mpi_ns, text: (row) => share(of(row, Math.max(row.mpi_ns, row.wait_ns))), bar: (row) => of(row, Math.max(row.mpi_ns, row.wait_ns)) },
     { title: "calls", value: (row) => row.calls, text: (row) => short(row.calls) },
     { title: "messages", value: (row) => row.sent, text: (row) => short(row.sent) },
     { title: "sent", value: (row) => row.sent_bytes, text: (row) => bytes(row.sent_bytes) },
     { title: "received", value: (row) => row.received_bytes, text: (row) => bytes(row.received_bytes) },
     { title: "posted", value: (row) => row.posted },
     { title: "unexpected", value: (row) => row.unexpected },
-    { title: "host", value: (row) => row.host },
-    { title: "CPUs", value: (row) => row.cpus },
-    { title: "GPU", value: (row) => row.gpu },
+    { title: "host", value: (row) => row.host, wraps: true },
+    { title: "CPUs", value: (row) => row.cpus, wraps: true },
+    { title: "GPU", value: (row) => row.gpu, wraps: true },
     { title: "pid", value: (row) => row.pid, text: (row) => String(row.pid) },
     { title: "state", value: (row) => row.ended ? "ended" : "running" },
-  ], rows, scene.again, (row) => row === slowest));
+  ], rows, scene.again, { mark: (row) => row === slowest, more: "choose ranks above to see others" }));
 }
 
-export const ranks: View = { name: "ranks", title: "Ranks", needsJob: true, load: (address) => ask<RankRow[]>("ranks", part(address)), draw };
+export const ranks: View = { name: "ranks", title: "Ranks", needsJob: true, 
+  load: (address) => Promise.all([ask<RankRow[]>("ranks", part(address)), ask<Slowest>("slowest", part(address))]), draw };

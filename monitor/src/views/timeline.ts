@@ -3,17 +3,23 @@ import { el, sum } from "../dom";
 import { bytes, seconds, share, short } from "../format";
 import { colour, plot, type Flag } from "../plot";
 import { table } from "../table";
-import type { Mark, Timeline } from "../types";
-import type { Scene, View } from "../view";
+import type { Mark, Slowest, Timeline } from "../types";
+import { within, type Scene, type View } from "../view";
 
-function most(values: (number | null)[]): [number, number] | undefined {
-  const counts = new Map<number, number>();
-  for (const value of values) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return [...counts].sort((a, b) => b[1] - a[1])[0];
+/** A rank is named where chance alone would hardly make it the slowest so often (python/headrace/monitor/chance.py). */
+function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
+  if (named.rank !== null) return el("p", { "data-slowest": named.rank }, named.points > 1
+    ? `Rank ${named.rank} was the slowest in ${share(named.share)} of the time (${share(named.equal)} would be an equal share): the others waited while it computed.`
+    : `Rank ${named.rank} was the slowest: the others waited while it computed.`);
+  const times = slowest.filter((rank) => rank !== null).length;
+  return el("p", {}, !times ? "No rank holds the others up: all wait about as long." : times < FEW ? "No rank stands clearly apart from the others."
+    : "No rank holds the others up: it is another one each time, none more often than by chance.");
 }
 
 interface Phase { level: number; marks: number; time: number; points: number; wait: number; spread: number; }
 
+const FEW = 8; // points, by which no rank can be told from chance
+const MARKS_MOST = 2000; // that the server sends (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));
 
@@ -36,7 +42,8 @@ function phases(marks: Mark[], said: Timeline): Phase[] {
 
 function drawPhases(scene: Scene, marks: Mark[], said: Timeline): void {
   if (!marks.length) return;
-  scene.place.append(el("h3", {}, "Phases, from one mark of MPI_Pcontrol to the next"), el("p", { class: "sums" }, sum("marks", marks.length, short(marks.length))),
+  scene.place.append(el("h3", {}, "Phases, from one mark of MPI_Pcontrol to the next"), el("p", { class: "sums" }, sum("marks", marks.length, short(marks.length)),
+    marks.length >= MARKS_MOST ? el("span", { class: "quiet" }, `the last ${MARKS_MOST.toLocaleString("en")} of this time; a shorter one shows all of its marks`) : null),
     table<Phase>("phases", [
       { title: "level", value: (phase) => phase.level },
       { title: "marks", value: (phase) => phase.marks },
@@ -46,30 +53,28 @@ function drawPhases(scene: Scene, marks: Mark[], said: Timeline): void {
     ], phases(marks, said), scene.again));
 }
 
-function draw(scene: Scene, [said, marks]: [Timeline, Mark[]]): void {
+function draw(scene: Scene, [said, marks, named]: [Timeline, Mark[], Slowest]): void {
   if (!said.time.length) {
-    scene.place.append(el("p", { class: "quiet" }, "Nothing was read in this time."));
+    scene.place.append(el("p", { class: "quiet" }, `Nothing was read${within(scene.address)}. Figures are kept for stretches of time that end in it; a longer one has some.`));
     return;
   }
-  const mean = said.mean.reduce((all, value) => all + value, 0) / said.time.length, slowest = most(said.slowest);
-  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))),
-    el("p", slowest ? { "data-slowest": slowest[0] } : {}, slowest ? `Rank ${slowest[0]} was the slowest in ${share(slowest[1] / said.time.length)} of the time: the others waited while it computed.` : "No rank holds the others up."));
+  const mean = said.mean.reduce((all, value) => all + value, 0) / said.time.length;
+  scene.place.append(el("p", { class: "sums" }, sum("points", said.time.length, short(said.time.length)), sum("waiting", mean, share(mean))), verdict(named, said.slowest));
   const zoom = (from: number, to: number): void => scene.go({ from: from.toFixed(2), to: to.toFixed(2) });
-  const first = el("div", { class: "plot", "data-plot": "wait" }), second = el("div", { class: "plot", "data-plot": "rates" });
-  scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
-  plot(first, said.time, [
-    { title: "wait, most", values: said.most, colour: colour("faint") },
+  const first = plot("wait", said.time, [
+    { title: "wait, most", values: said.most, colour: colour("faint"), dash: 1 },
     { title: "wait, mean", values: said.mean, colour: colour("bad"), fill: true },
-    { title: "wait, least", values: said.least, colour: colour("good") },
-    { title: "in MPI, mean", values: said.mpi, colour: colour("accent") },
+    { title: "wait, least", values: said.least, colour: colour("good"), dash: 2 },
+    { title: "in MPI, mean", values: said.mpi, colour: colour("accent"), dash: 3 },
     { title: "slowest rank", values: said.slowest, colour: colour("mark"), points: true, scale: "right" },
-  ], { unit: share, right: (value) => `rank ${Math.round(value)}`, top: 1, height: 280, flags: flags(marks) }, zoom);
-  plot(second, said.time, [
+  ], { unit: share, right: (value) => `rank ${value}`, whole: "right", ranks: true, top: 1, height: 280, flags: flags(marks) }, zoom);
+  const second = plot("rates", said.time, [
     { title: "bytes/s", values: said.bytes, colour: colour("accent"), fill: true },
-    { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right" },
+    { title: "messages/s", values: said.messages, colour: colour("mark"), scale: "right", dash: 1 },
   ], { unit: bytes, right: (value) => short(value), flags: flags(marks) }, zoom);
+  scene.place.append(el("h3", {}, "Waiting and the slowest rank"), first, el("h3", {}, "Messages and bytes a second"), second);
   drawPhases(scene, marks, said);
 }
 
-export const timeline: View = { name: "timeline", title: "Timeline", needsJob: true, 
-  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Mark[]>("marks", part(address))]), draw };
+export const timeline: View = { name: "timeline", title: "Timeline", needsJob: true,
+  load: (address) => Promise.all([ask<Timeline>("timeline", part(address)), ask<Mark[]>("marks", part(address)), ask<Slowest>("slowest", part(address))]), draw };

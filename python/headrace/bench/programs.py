@@ -20,11 +20,14 @@ class Programs:
     mpiexec: Path
     library: Path  # libmpi_abi.so.1
     directories: tuple[Path, ...]  # where programs are
+    own: tuple[Path, ...] = ()  # where users may have put some that they have built
 
     def find(self, name: str) -> Path:
         found = _first(directory / name for directory in self.directories)
+        found = found or _first(path for directory in self.own if os.access(path := directory / name, os.X_OK))
         if found is None:
-            raise Failed(f"there is no program {name} in {' or '.join(map(str, self.directories))}")
+            nor = ", nor in this directory or in PATH" if self.own else ""
+            raise Failed(f"there is no program {name} in {' or '.join(map(str, self.directories))}{nor}")
         return found
 
     def environment(self) -> dict[str, str]:

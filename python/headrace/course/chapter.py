@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.bench.child import Failed
+from headrace.problem import sentence
 
 DIRECTORY = Path(__file__).parent / "chapters"
 DEVICES = ("any", "host", "gpu")
@@ -80,7 +81,7 @@ def read(path: Path) -> Chapter:
     except KeyError as missing:
         raise Failed(f"{path}: a chapter has no {missing}") from None
     except (OSError, TypeError, ValueError) as error:
-        raise Failed(f"{path} is no chapter: {error}") from error
+        raise Failed(f"{path} is no chapter: {sentence(error)}") from error
     if not steps:
         raise Failed(f"{path}: a chapter has at least one step")
     if wrong := {step.device for step in steps} - set(DEVICES):

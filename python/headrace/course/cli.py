@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.bench.child import Failed
-from headrace.bench.programs import locate
+from headrace.bench.programs import Programs, locate
 from headrace.course import chapter as chapters
 from headrace.course import show
 from headrace.course.lesson import Lesson, without_gpu
@@ -27,6 +29,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--no-png", action="store_true", help="no picture, though matplotlib is there")
     parser.add_argument("--build", type=Path, metavar="DIR",
                         help="build directory or prefix of Headrace (this installation)")
+    parser.add_argument("--programs", type=Path, metavar="DIR",
+                        help="where a chapter's build.sh has put its programs (this directory, then PATH)")
     args = parser.parse_args(argv)
     if args.runs < 1 or args.timeout < 1:
         parser.error("--runs and --timeout are at least 1")
@@ -56,14 +60,21 @@ def _picture(lesson: Lesson, args: argparse.Namespace) -> str:
     return f"Picture: {path}"
 
 
+def with_own(programs: Programs, directory: Path | None = None) -> Programs:
+    """With what a reader has built by a chapter's build.sh: where they say, in the current directory, beside build.sh, or in PATH."""
+    beside = sorted((programs.library.parent.parent / "share/headrace").glob("*/"))
+    return replace(programs, own=(*([directory.absolute()] if directory else []), Path.cwd(), *beside, *(Path(place or ".").absolute() for place in os.get_exec_path())))
+
+
 def study(args: argparse.Namespace, default_build: Path | None) -> int:
     chapter = chapters.find(args.chapter)
-    programs = locate(args.build or default_build or Path(sys.prefix))
+    where = args.build or default_build or Path(sys.prefix)
+    programs = with_own(locate(where), args.programs)
     for program in chapter.programs():
         try:
             programs.find(program)
         except Failed as failed:
-            raise Failed(f"{failed}{'; ' if chapter.build else ''}{chapter.build}") from None
+            raise Failed(f"{failed}{'; ' if chapter.build else ''}{chapter.build.replace('PREFIX', str(where))}") from None
     missing = "" if args.device == "host" else without_gpu(chapter, programs, args.timeout)
     if args.device == "cuda" and missing:
         raise Failed(f"--device cuda: {missing}")

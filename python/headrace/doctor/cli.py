@@ -18,6 +18,7 @@ from headrace.doctor.facts import Facts
 from headrace.doctor.finding import exit_code
 from headrace.doctor.job import facts as job_facts
 from headrace.doctor.run import links
+from headrace.problem import sentence
 
 _EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
 
@@ -75,7 +76,7 @@ def main(argv: list[str], facts: Facts | job_facts.JobFacts | links.RunFacts | N
         facts = facts or _facts(args)
         results = run_all([check for check in checks if not args.only or check.name in args.only], facts)
     except (counters.Problem, Failed, OSError) as problem:
-        print(f"headrace doctor: {problem}", file=sys.stderr)
+        print(f"headrace doctor: {sentence(problem)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

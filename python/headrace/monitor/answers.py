@@ -43,8 +43,9 @@ def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
                  query.ranks_of(asked.get("ranks", "")[:4000]))
 
 
-def _jobs(db: sqlite3.Connection, _: Mapping[str, str]) -> object:
-    return query.jobs(db)
+def _jobs(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    search = asked.get("search", "")[:query.WORD_MOST]
+    return query.count(db, search) if asked.get("count") else query.jobs(db, search, (asked.get("job", ""), asked.get("other", "")))
 
 
 def _ranks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -77,6 +78,10 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.timeline(db, _range(db, asked))
 
 
+def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return query.slowest(db, _range(db, asked))
+
+
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return query.marks(db, _range(db, asked))
 
@@ -86,7 +91,7 @@ def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
+    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:

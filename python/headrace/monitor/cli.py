@@ -28,10 +28,11 @@ from headrace.monitor.pages import Pages
 from headrace.monitor.pmpi import main as pmpi
 from headrace.monitor.query import Wrong
 from headrace.monitor.save import save
+from headrace.problem import sentence
 
 _EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
            "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
-_EXTRA = "headrace monitor needs Starlette and uvicorn for its page: pip install 'headrace[monitor]'. headrace top needs neither."
+_EXTRA = "the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. headrace top needs neither."
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -155,6 +156,8 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
 
 
 def _open(args: argparse.Namespace) -> int:
+    if not args.open.exists():
+        raise Unreadable(f"{args.open}: No such file; --open takes a saved run (--save), or the counters that mpiexec --save-counters wrote")
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
         with open(args.open, "rb") as file:
             is_counters = file.read(8) == MAGIC
@@ -169,7 +172,7 @@ def _live(args: argparse.Namespace) -> int:
         try:
             history = History(path, args.history_size << 20)
         except (Busy, OSError) as error:
-            _say(f"{error}; what this one sees is kept only while it runs")
+            _say(f"{sentence(error)}; what this one sees is kept only while it runs")
             history = History(Path(folder) / "history.sqlite", args.history_size << 20)
         for remark in history.remarks:
             _say(remark)
@@ -197,7 +200,7 @@ def main(argv: list[str]) -> int:
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
     except (Unreadable, Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
-        _say(str(problem))
+        _say(sentence(problem))
         return 2
     except KeyboardInterrupt:
         return 130

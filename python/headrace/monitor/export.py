@@ -18,6 +18,7 @@ from pathlib import Path
 from headrace.monitor.history import Unreadable, connect, default_path
 from headrace.monitor.query import Wrong, job_id
 from headrace.monitor.schema import MARKS, VIEWS
+from headrace.problem import sentence
 
 _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
 _ROWS = 65536  # of a batch
@@ -164,6 +165,6 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:
         sys.stdout = None
     except (Unreadable, Wrong, OSError, sqlite3.Error) as problem:
-        print(f"headrace monitor: {problem}", file=sys.stderr)
+        print(f"headrace monitor: {sentence(problem)}", file=sys.stderr)
         return 2
     return 0

@@ -91,13 +91,18 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
     if rank is None:
         rank = who[page.place] = _rank(page, now)
     ended = gone or now.state == "finalized"
-    wait = _value(now, "wait.time") + (0 if ended else _long_wait(now))
-    brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time"), wait), wait, _value(now, "peer.messages"),
+    under_way = 0 if ended else _long_wait(now)
+    wait = _value(now, "wait.time") + under_way
+    brief = Brief(_value(now, "function.calls"), max(_value(now, "function.time") + under_way, wait), wait, _value(now, "peer.messages"),
                   _value(now, "peer.bytes"), _value(now, "received.messages"), _value(now, "received.bytes"),
                   *((0, 0, 0) if ended else (_value(now, "posted.now"), _value(now, "unexpected.now"), _value(now, "unexpected.bytes"))))
     said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else ())
     if not ended:
         said.function, said.waits_for = _now(now)
+    if under_way and said.function and said.details is not None:  # the call's own time has this wait when it has ended
+        calls = said.details["call"]
+        known = calls.get(said.function, Count(1))
+        calls[said.function] = known._replace(ns=known.ns + under_way)
     return said
 
 

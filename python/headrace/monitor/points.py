@@ -30,9 +30,10 @@ def point(rows: Iterable[tuple[int, ...]], seconds: float) -> Point:
     scale = 1 / (max(1e-3, seconds) * 1e9)
     ranks, waits, mpi, *sums = zip(*rows)
     shares = [min(1.0, wait * scale) for wait in waits]
+    inside = [min(1.0, max(time * scale, wait)) for time, wait in zip(mpi, shares)]  # a wait is part of a call, ended or not
     least, mean = min(shares), sum(shares) / len(rows)
     slowest = ranks[shares.index(least)] if mean - least > _NOTICEABLE else None
-    return Point(round(least, 5), round(mean, 5), round(max(shares), 5), round(min(1.0, sum(mpi) * scale / len(rows)), 5), slowest,
+    return Point(round(least, 5), round(mean, 5), round(max(shares), 5), round(sum(inside) / len(rows), 5), slowest,
                  *map(sum, sums))
 
 

@@ -7,15 +7,21 @@ a part of it from the spans that end in it.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from headrace.monitor import chance
 from headrace.monitor.model import KINDS, PEERS
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
+WORD_MOST = 400  # characters of a search
+ENDED_MOST = 500  # jobs of a list
 POINTS_MOST = 1500  # of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # of a timeline, the last ones
 RANKS_MOST = 1 << 20
+_POINTS_OF_SOME = 200  # that are put together for a choice of ranks, where that is only to name one
+_POINTS_FEW = 8  # too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
@@ -58,13 +64,39 @@ def ranks_of(text: str) -> frozenset[int] | None:
     return frozenset(found) or None
 
 
-def jobs(db: sqlite3.Connection) -> list[dict]:
+def _found(db: sqlite3.Connection, search: str) -> str:
+    """A condition of SQL on `jobs`: those that have :word in their key, program or a host."""
+    if not search:
+        return "1"
+    db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
+    return ("(has_word(jobs.key, :word) OR has_word(program, :word) "
+            "OR EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, :word)))")
+
+
+def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
+    """Running ones first, all of them, then ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host.
+    `also`: numbers or keys of jobs that are listed in any case."""
+    word = {"word": search.casefold()}
+    found = _found(db, search)
+    listed = {number for (number,) in db.execute(
+        f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
+        f"SELECT id FROM (SELECT id FROM jobs WHERE ended AND {found} ORDER BY began DESC, id DESC LIMIT {ENDED_MOST})", word)}
+    for name in filter(None, also):
+        listed.update(number for (number,) in db.execute("SELECT id FROM jobs WHERE key = ? OR CAST(id AS TEXT) = ?", (name, name)))
     rows = db.execute("SELECT jobs.id, jobs.key, program, size, began, jobs.seen, jobs.ended, count(ranks.rank), sum(calls), sum(wait_ns), "
                       "sum(mpi_ns), sum(sent), sum(sent_bytes), sum(received_bytes), group_concat(DISTINCT host) "
-                      "FROM jobs LEFT JOIN ranks ON ranks.job = jobs.id GROUP BY jobs.id ORDER BY jobs.began DESC, jobs.id DESC LIMIT 500")
+                      f"FROM jobs LEFT JOIN ranks ON ranks.job = jobs.id WHERE jobs.id IN ({', '.join(map(str, listed))}) "
+                      "GROUP BY jobs.id ORDER BY jobs.ended != 0, jobs.began DESC, jobs.id DESC")
     names = ("id", "key", "program", "size", "began", "seen", "ended", "known", "calls", "wait_ns", "mpi_ns", "sent", "sent_bytes",
              "received_bytes", "hosts")
     return [dict(zip(names, row)) for row in rows]
+
+
+def count(db: sqlite3.Connection, search: str = "") -> dict[str, int]:
+    """How many jobs there are, and how many of them a search finds, listed or not."""
+    found = _found(db, search)
+    return {"all": db.execute("SELECT count(*) FROM jobs").fetchone()[0],
+            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", {"word": search.casefold()}).fetchone()[0]}
 
 
 def job_id(db: sqlite3.Connection, word: str) -> int:
@@ -121,19 +153,31 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
     return [(key, *figures) for key, figures in sums.items()]
 
 
-def timeline(db: sqlite3.Connection, part: Range) -> dict[str, list]:
+def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
     """Columns over time: the fields of Point, with messages and bytes a second. Of a span that stands for several the first is
     as good as another, but for the slowest rank and the peaks, so spans are left out only where a screen has no room for them."""
     spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
                        "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
     columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
-    for span, began, ended, _, *figures in spans[::-(-len(spans) // POINTS_MOST) or 1]:
+    for span, began, ended, _, *figures in spans[::-(-len(spans) // most) or 1]:
         seconds = max(1e-3, ended - began)
         found = Point(*figures) if part.ranks is None else of_span(db, span, seconds, part.has)
         found = found._replace(messages=round(found.messages / seconds, 1), bytes=round(found.bytes / seconds))
         for name, value in zip(columns, (ended, *found)):
             columns[name].append(value)
     return columns
+
+
+def slowest(db: sqlite3.Connection, part: Range) -> dict:
+    """The rank that holds the others up, where that is more than chance (`rank`; None: nobody), in which share of the time, and what
+    would be an equal share; of how many points."""
+    line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)["slowest"]
+    rows = ranks(db, part)
+    rank, times = chance.often(line, len(rows))
+    if rank is None and len(line) < _POINTS_FEW:
+        rank = chance.apart([(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows])
+        times = line.count(rank) if rank is not None else 0
+    return {"rank": rank, "share": round(times / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:

@@ -1,25 +1,29 @@
-"""`headrace top`: the figures of this host's jobs in a terminal, read from their pages; nothing is kept."""
+"""`headrace top`: the figures of this host's jobs in a terminal, read from their pages; nothing is kept.
+
+Here is what they come to between two looks; top_text.py says how that is shown, top_screen.py where.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-import select
-import shutil
 import sys
-import termios
 import time
-import tty
+from collections import deque
 from dataclasses import asdict, dataclass
 
+from headrace.monitor import chance
 from headrace.monitor.model import SUMS, Brief, Reading, Sweep
 from headrace.monitor.pages import Pages
 from headrace.monitor.points import point
 from headrace.monitor.source import Source
+from headrace.monitor.top_screen import Screen, is_terminal, width
+from headrace.monitor.top_text import short, text
 
-_HOME, _CLEAR, _BOLD, _PLAIN = "\x1b[H", "\x1b[J", "\x1b[1m", "\x1b[0m"
-_OTHER_SCREEN, _SCREEN_BACK = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+__all__ = ["Row", "main", "rows", "short", "text"]
+
 _CALLS = 4  # of a job, the functions that take most time
+_LOOKS = 60  # that a live view remembers, for who was the slowest in each
 
 
 @dataclass
@@ -35,7 +39,7 @@ class Row:
     bytes_per_second: float
     wait_share: float  # mean of the ranks
     mpi_share: float
-    slowest: int | None
+    slowest: int | None  # where it is more than chance
     posted: int
     unexpected: int
     total_messages: int
@@ -44,41 +48,71 @@ class Row:
     now: dict[str, int]  # in which function how many ranks are
 
 
-def rows(before: Sweep, after: Sweep) -> list[Row]:
+def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> list[Row]:
+    """`seen`: who was the slowest in looks before, by job; what is found now is added."""
     old = {(reading.rank.job, reading.rank.rank): reading for reading in before.readings}
     jobs: dict[str, list[Reading]] = {}
     for reading in after.readings:
         jobs.setdefault(reading.rank.job, []).append(reading)
-    return [_row(job, readings, old, before.time, after.time) for job, readings in sorted(jobs.items())]
+    seen = {} if seen is None else seen
+    return [_row(job, readings, old, before.time, after.time, seen.setdefault(job, deque(maxlen=_LOOKS))) for job, readings in sorted(jobs.items())]
 
 
-def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading], then: float, now: float) -> Row:
+def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading], then: float, now: float, seen: deque) -> Row:
     first = readings[0].rank
     # Against the last sweep; for a job that was not there, and for the first look, against its start.
     since = then if all((job, reading.rank.rank) in old for reading in readings) else min(reading.rank.began for reading in readings)
+    if since != then:
+        old = {}
     seconds = max(1e-3, now - since)
     changes = []
     for reading in readings:
         known = old.get((job, reading.rank.rank))
-        sums = known.brief if known and since == then else Brief()
-        changes.append((reading, [max(0, new - was) for new, was in zip(reading.brief[:SUMS], sums)]))
+        sums = known.brief if known else Brief()
+        change = [max(0, new - was) for new, was in zip(reading.brief[:SUMS], sums)]
+        if _all_in_one_call(reading, known):
+            change[1] = int(seconds * 1e9)
+        changes.append((reading, change))
     found = point(((reading.rank.rank, change[2], change[1], change[3], change[4], *reading.brief[SUMS:]) for reading, change in changes), seconds)
+    if old:
+        seen.append(found.slowest)
+    slowest, _ = chance.often(seen, len(readings))
+    if slowest is None:
+        slowest = chance.apart([(reading.rank.rank, min(1.0, change[2] / 1e9 / seconds)) for reading, change in changes])
     return Row(job, first.program, first.size, sum(not reading.ended for reading in readings),
                round(sum(change[0] for _, change in changes) / seconds, 1), round(found.messages / seconds, 1),
-               round(found.bytes / seconds, 1), found.mean, found.mpi, found.slowest, found.posted, found.unexpected,
+               round(found.bytes / seconds, 1), found.mean, found.mpi, slowest, found.posted, found.unexpected,
                sum(reading.brief.sent for reading in readings), sum(reading.brief.sent_bytes for reading in readings),
-               _functions(readings, old if since == then else {}, seconds), _now(readings))
+               _functions(readings, old, seconds), _now(readings))
 
 
 def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], seconds: float) -> dict[str, float]:
-    times: dict[str, int] = {}
+    """Shares of the ranks' time. They add up to 1 at most."""
+    times: dict[str, float] = {}
     for reading in readings:
-        known = old.get((reading.rank.job, reading.rank.rank))
-        before = (known.details or {}).get("call", {}) if known else {}
-        for name, counter in (reading.details or {}).get("call", {}).items():
-            times[name] = times.get(name, 0) + counter.ns - (before[name].ns if name in before else 0)
+        for name, time_ in _times(reading, old.get((reading.rank.job, reading.rank.rank)), seconds * 1e9).items():
+            times[name] = times.get(name, 0) + time_
     most = sorted((name for name in times if times[name] > 0), key=lambda name: (-times[name], name))[:_CALLS]
-    return {name: round(times[name] / (seconds * 1e9 * len(readings)), 4) for name in most}
+    return {name: int(10_000 * times[name] / (seconds * 1e9 * len(readings)) + 1e-6) / 10_000 for name in most}
+
+
+def _all_in_one_call(reading: Reading, known: Reading | None) -> bool:
+    """It is in the call in which it was at the last look, and has begun no other: that one's length is counted when it ends."""
+    return (known is not None and not reading.ended and reading.function != "" and known.function == reading.function
+            and known.brief.calls == reading.brief.calls)
+
+
+def _times(reading: Reading, known: Reading | None, length: float) -> dict[str, float]:
+    """What a rank spent in which function within `length` nanoseconds."""
+    now, before = ((each.details or {}).get("call", {}) if each else {} for each in (reading, known))
+    if _all_in_one_call(reading, known):
+        return {reading.function: length}
+    found = {name: max(0.0, counter.ns - (before[name].ns if name in before else 0)) for name, counter in now.items()}
+    excess = sum(found.values()) - length
+    if excess > 0 and known and known.function in found:  # its beginning was before the first look
+        found[known.function] -= min(excess, found[known.function])
+    whole = sum(found.values())  # still too much where threads were in calls at a time, or lengths are estimated
+    return {name: time_ * length / whole for name, time_ in found.items()} if whole > length else found
 
 
 def _now(readings: list[Reading]) -> dict[str, int]:
@@ -87,34 +121,6 @@ def _now(readings: list[Reading]) -> dict[str, int]:
         if not reading.ended:
             counts[reading.function or "computing"] = counts.get(reading.function or "computing", 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_CALLS])
-
-
-def short(value: float, unit: str = "") -> str:
-    for letter in ("", "k", "M", "G", "T"):
-        if abs(value) < 1000:
-            break
-        value /= 1000
-    digits = 0 if not letter or value >= 100 else 1
-    return f"{value:.{digits}f} {letter}{unit}".rstrip()
-
-
-def text(found: list[Row], remarks: list[str], columns: int = 100) -> str:
-    if not found:
-        lines = ["No job of yours runs on this host (or its library keeps no counters)."]
-    else:
-        lines = [f"{'job':<24} {'program':<14} {'ranks':>9} {'calls/s':>9} {'msg/s':>9} {'B/s':>9} {'MPI':>5} {'wait':>5} {'slowest':>8}"]
-    for row in found:
-        ranks = f"{row.running}/{row.ranks}"
-        slowest = "-" if row.slowest is None else f"rank {row.slowest}"
-        lines.append(f"{row.job.removeprefix('headrace_')[:24]:<24} {row.program[:14]:<14} {ranks:>9} {short(row.calls_per_second):>9} "
-                     f"{short(row.messages_per_second):>9} {short(row.bytes_per_second):>9} {row.mpi_share:>5.0%} {row.wait_share:>5.0%} {slowest:>8}")
-        if row.functions:
-            lines.append("  time in   " + "  ".join(f"{name} {share:.0%}" for name, share in row.functions.items()))
-        if row.now:
-            lines.append("  now       " + "  ".join(f"{name}: {count}" for name, count in row.now.items()))
-        lines.append(f"  in all    {short(row.total_messages)} messages, {short(row.total_bytes, 'B')}; queues: {row.posted} posted, {row.unexpected} unexpected")
-    lines += [f"note: {remark}" for remark in remarks]
-    return "\n".join(line[:columns] for line in lines)
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -132,63 +138,46 @@ def _json(found: list[Row], after: Sweep) -> str:
     return json.dumps({"time": after.time, "jobs": [asdict(row) for row in found], "remarks": after.remarks})
 
 
-class _Screen:
-    """The terminal's other screen, and keys as they are typed."""
-
-    def __enter__(self) -> _Screen:
-        self._before = termios.tcgetattr(sys.stdin) if sys.stdin.isatty() else None
-        if self._before:
-            tty.setcbreak(sys.stdin)
-        sys.stdout.write(_OTHER_SCREEN)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before:
-            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
-        sys.stdout.write(_SCREEN_BACK)
-        sys.stdout.flush()
-
-    def show(self, said: str) -> None:
-        head, _, rest = said.partition("\n")
-        sys.stdout.write(f"{_HOME}{_CLEAR}{_BOLD}{head}{_PLAIN}\n{rest}\n\nq ends\n")
-        sys.stdout.flush()
-
-    def ended(self, seconds: float) -> bool:
-        if not self._before:
-            time.sleep(seconds)
-            return False
-        return bool(select.select([sys.stdin], [], [], seconds)[0]) and sys.stdin.read(1) in "qQ"
-
-
 def _live(source: Source, period: float) -> None:
+    seen: dict[str, deque] = {}
     before = source.sweep(True)
-    with _Screen() as screen:
-        size = shutil.get_terminal_size()
-        screen.show(text(rows(before, before), before.remarks, size.columns))
+    with Screen() as screen:
+        screen.show(text(rows(Sweep(0.0), before), before.remarks, width()))
         while not screen.ended(period):
             after = source.sweep(True)
-            size = shutil.get_terminal_size()
-            lines = text(rows(before, after), after.remarks, size.columns).splitlines()
-            screen.show("\n".join(lines[:max(2, size.lines - 3)]))
+            screen.show(text(rows(before, after, seen), after.remarks, width()))
+            seen = {job: looks for job, looks in seen.items() if any(reading.rank.job == job for reading in after.readings)}
             before = after
+
+
+def _printed(source: Source, args: argparse.Namespace) -> int:
+    """For a file, a pipe or a program: line after line, and no codes of a terminal."""
+    seen: dict[str, deque] = {}
+    before = source.sweep(True)
+    while True:
+        time.sleep(args.period if before.readings else min(args.period, 0.2))
+        after = source.sweep(True)
+        found = rows(before, after, seen)
+        if args.json:
+            print(_json(found, after), flush=True)
+        else:
+            when = [] if args.once else [time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(after.time))]
+            print("\n".join([*when, text(found, after.remarks, width()), *([] if args.once else [""])]), flush=True)
+        if args.once:
+            return 0 if found else 1
+        before = after
 
 
 def main(argv: list[str], source: Source | None = None) -> int:
     args = _arguments(argv)
     source = source or Pages()
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # names may have letters that the terminal has not
     try:
-        if not args.once and not args.json:
-            _live(source, args.period)
-            return 0
-        before = source.sweep(True)
-        while True:
-            time.sleep(args.period if before.readings else min(args.period, 0.2))
-            after = source.sweep(True)
-            found = rows(before, after)
-            print(_json(found, after) if args.json else text(found, after.remarks), flush=True)
-            if args.once:
-                return 0 if found else 1
-            before = after
+        if args.once or args.json or not is_terminal():
+            return _printed(source, args)
+        _live(source, args.period)
+        return 0
     except KeyboardInterrupt:
         return 0
     except BrokenPipeError:

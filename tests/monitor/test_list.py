@@ -1,0 +1,221 @@
+"""More runs than a list takes: running ones first, the rest counted, found by a search and by their address. And what else is read off the
+page: labels, dates, keys, reasons."""
+
+import re
+import time
+import unittest
+
+import support
+from browser import VIEWS, Page, chromium
+from headrace.monitor import query
+from headrace.monitor.answers import Place, answer
+from headrace.monitor.history import History, connect
+from headrace.monitor.synthetic import Job, Synthetic
+
+OLD, RUNS, NOW = "headrace_1_0123456789abcdef", 640, 1_760_000_000.0
+DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+
+
+def history(path, ended=RUNS):
+    """A job that has been running since before all others, and many that have ended since, on hosts in turn."""
+    made = History(path)
+    source = Synthetic(Job(key=OLD, ranks=4, began=NOW, slow=2, device=False, program="climate"))
+    for second in range(1, 41):
+        source.time = NOW + second
+        made.write(source.sweep(second % 10 == 0), {"node7": {"cpu.busy": 0.4}})
+    made.db.execute("BEGIN")
+    for number in range(ended):
+        program = "needle" if number == 3 else f"program{number % 7}"
+        job = made.db.execute("INSERT INTO jobs(key, program, size, began, seen, ended) VALUES (?, ?, 1, ?, ?, 1)",
+                              (f"headrace_{1000 + number}_27c956efd56f23ee", program, NOW + 100 + number, NOW + 200 + number)).lastrowid
+        made.db.execute("INSERT INTO ranks VALUES (?, 0, 1, ?, '', '', ?, 1, 5, 0, 0, 1, 8, 1, 8, 0, 0, 0)",
+                        (job, f"node{number % 50}.cluster.example.org", NOW + 200 + number))
+    made.db.execute("UPDATE ranks SET host = 'node17.cluster.example.org', cpus = '16-23,80-87', gpu = '0000:c1:00.0' WHERE cpus != ''")
+    made.db.execute("COMMIT")
+    made.close()
+    return path
+
+
+class Listed(support.Scratch):
+    """The questions behind the page."""
+
+    def setUp(self):
+        super().setUp()
+        self.db = connect(history(self.folder / "history.sqlite"))
+        self.addCleanup(self.db.close)
+
+    def test_running_ones_come_first_and_all_of_them(self):
+        jobs = query.jobs(self.db)
+        self.assertEqual((jobs[0]["key"], jobs[0]["ended"], len(jobs)), (OLD, 0, 1 + query.ENDED_MOST))
+        self.assertEqual([job["began"] for job in jobs[1:]], [NOW + 100 + number for number in range(RUNS - 1, RUNS - 1 - query.ENDED_MOST, -1)])
+        self.assertEqual(query.count(self.db), {"all": RUNS + 1, "found": RUNS + 1})
+
+    def test_a_search_finds_what_is_not_listed(self):
+        self.assertEqual([job["program"] for job in query.jobs(self.db, "NEEDLE")], ["needle"])
+        self.assertEqual([job["key"] for job in query.jobs(self.db, "_1001_")], ["headrace_1001_27c956efd56f23ee"])
+        self.assertEqual(query.count(self.db, "node49.")["found"], len(query.jobs(self.db, "node49.")))
+        self.assertEqual(query.jobs(self.db, "%"), [])
+        self.assertEqual(query.jobs(self.db, "' OR 1 --"), [])
+
+    def test_the_job_of_an_address_is_there_in_any_case(self):
+        first = self.db.execute("SELECT id FROM jobs WHERE program = 'needle'").fetchone()[0]
+        place = Place(self.folder / "history.sqlite")
+        for asked in ({"job": str(first)}, {"other": "headrace_1003_27c956efd56f23ee"}, {"job": str(first), "search": "climate"}):
+            self.assertIn(first, [job["id"] for job in answer(place, "jobs", asked)])
+        self.assertEqual(len(answer(place, "jobs", {"job": "no-such-job"})), 1 + query.ENDED_MOST)
+
+
+@support.BROWSER
+@support.SERVER
+class Page_(support.Scratch):
+    @classmethod
+    def setUpClass(cls):
+        # Dates of this language are in another order than those of the page.
+        cls.browser = support.for_class(cls, chromium(locale="en-US"))
+
+    def setUp(self):
+        super().setUp()
+        self.path = history(self.folder / "history.sqlite")
+        stack = support.contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.at = Page(self.browser, stack.enter_context(support.serving(Place(self.path))))
+        self.page = self.at.page
+        self.addCleanup(self.page.close)
+        self.page.add_init_script("""window.drawn = []; window.times = []; for (const kind of ["fillText", "strokeText"]) { const own = CanvasRenderingContext2D.prototype[kind];
+            CanvasRenderingContext2D.prototype[kind] = function (text, ...rest) { window.drawn.push(text); if (this.textAlign === "center") window.times.push([text, rest[0], rest[1], this.measureText(text).width]); return own.call(this, text, ...rest); }; }""")
+
+    def test_the_list(self):
+        self.at.open()
+        self.assertEqual((self.at.column("jobs", "job")[0], self.at.column("jobs", "state")[0]), (OLD, "running"))
+        self.assertEqual(self.page.get_attribute("[data-left-out]", "data-left-out"), str(RUNS - query.ENDED_MOST))
+        self.assertIn(f"{RUNS - query.ENDED_MOST} older runs are left out", self.page.inner_text("#view"))
+        self.assertIn(f"{RUNS - query.ENDED_MOST} more: search in Jobs", self.page.inner_text("select[name=job]"))
+        self.at.fill("filter", "needle")
+        self.assertEqual(self.at.column("jobs", "program"), ["needle"])
+        self.assertEqual(self.page.query_selector("[data-left-out]"), None)
+        self.at.after(lambda: self.page.click("[data-table=jobs] a"))
+        self.assertIn("needle", self.page.inner_text("select[name=job] option:checked"))
+        self.at.view("jobs")
+        self.at.fill("filter", "nowhere")
+        self.assertIn(f"None of {RUNS + 1}", self.page.inner_text("#view"))
+        self.assertEqual(self.at.complaints, [])
+
+    def test_addresses(self):
+        """A job, and the one beside it, by key and by number alike, however many have begun since."""
+        number = query.job_id(connect(self.path), "headrace_1003_27c956efd56f23ee")
+        for job, other in ((OLD, "headrace_1003_27c956efd56f23ee"), ("headrace_1003_27c956efd56f23ee", OLD), (OLD, str(number)), (str(number), OLD)):
+            self.at.open(job=job, other=other, view="compare")
+            self.assertEqual(len(self.page.query_selector_all("[data-table=compare] tbody tr")), 7, (job, other))
+            self.assertIn("1003" if job != OLD else OLD, self.page.inner_text("select[name=job] option:checked"))
+        self.at.open(job=OLD, view="ranks")
+        self.assertEqual(self.at.sum("ranks"), 4)
+        self.assertEqual(self.at.complaints, [])
+
+    def test_nothing_is_cut(self):
+        for width in (1400, 1200, 1024):
+            self.page.set_viewport_size({"width": width, "height": 800})
+            self.at.open(other="headrace_1003_27c956efd56f23ee")
+            for view in VIEWS:
+                self.at.view(view)
+                for wide, shown in self.page.eval_on_selector_all(".scroll", "places => places.map(place => [place.scrollWidth, place.clientWidth])"):
+                    self.assertLessEqual(wide, shown, (view, width))
+                self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth"), width, view)
+                self.at.screenshot(f"{width}-{view}")
+
+    def test_labels_of_axes_are_told_apart(self):
+        for view in ("timeline", "queues"):
+            self.at.open(job=OLD, view=view)
+            texts = [text for text in self.page.evaluate("window.drawn") if text.strip()]
+            ranks = [text for text in texts if text.startswith("rank ")]
+            self.assertEqual(len(ranks), len(set(ranks)))
+            self.assertEqual("rank 2" in ranks, view == "timeline")
+            self.assertTrue(all(re.fullmatch(r"rank \d+", text) for text in ranks), ranks)
+            times = [text for text in texts if ":" in text]
+            self.assertTrue(times and all(re.fullmatch(r"\d\d:\d\d(:\d\d)?", text) for text in times), texts)
+            self.assertTrue(any(re.fullmatch(r"\d{4}-\d\d-\d\d", text) for text in texts))
+
+    def test_times_of_an_axis_do_not_touch(self):
+        for stretch in ({}, {"from": NOW + 10, "to": NOW + 13}, {"from": NOW + 10, "to": NOW + 24}):
+            for width in (1200, 700, 380):
+                self.page.set_viewport_size({"width": width, "height": 800})
+                self.at.open(job=OLD, view="timeline", **stretch)
+                times = sorted(set(tuple(each) for each in self.page.evaluate("window.times") if ":" in each[0]), key=lambda each: each[1])
+                self.assertTrue(times)
+                for (_, left, _, wide), (text, right, _, also) in zip(times, times[1:]):
+                    if right > left:
+                        self.assertGreater(right - left, (wide + also) / 2 + 4, (text, width, stretch))
+
+    def test_dates_have_one_form(self):
+        self.at.open()
+        self.assertRegex(self.page.inner_text("td[data-column=began]"), f"^{DATE}$")
+        self.assertRegex(self.page.inner_text(".range"), rf"^{DATE} to ({DATE}|\d\d:\d\d:\d\d) \(")
+        self.at.open(job=OLD, view="timeline")
+        plot = self.page.query_selector("[data-plot=wait] .u-over").bounding_box()
+        self.page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 40)
+        self.assertRegex(self.page.inner_text("[data-plot=wait] .u-series:first-child .u-value"), f"^{DATE}$")
+        for view in VIEWS:
+            self.at.view(view)
+            self.assertNotRegex(self.page.inner_text("body"), r"\d/\d|\d\s?[AaPp]\.?[Mm]\b")
+
+    def test_keys_of_views(self):
+        self.at.open()
+        titles = self.page.eval_on_selector_all("nav a", "links => links.map(link => [link.getAttribute('href').slice(6), link.title])")
+        self.assertEqual(len({title for _, title in titles}), len(titles))
+        for name, title in titles:
+            if self.page.evaluate("document.body.dataset.view") != name:
+                self.at.after(lambda: self.page.keyboard.press(title.removeprefix("key ")))
+            self.assertEqual(self.page.evaluate("document.body.dataset.view"), name)
+
+    def test_nothing_has_a_reason(self):
+        self.at.open(job="headrace_1003_27c956efd56f23ee")
+        seen = 0
+        for view in VIEWS:
+            self.at.view(view)
+            for text in self.page.eval_on_selector_all("[data-empty]", "places => places.map(place => place.textContent)"):
+                self.assertRegex(text, r"^(No|MPI_Pcontrol was not|The library) .*\.$")
+                seen += 1
+        self.assertGreaterEqual(seen, 9)
+        self.at.view("calls")
+        self.at.fill("ranks", "7-9")
+        self.assertIn("by ranks 7-9", self.page.inner_text("[data-empty]"))
+        self.at.view("ranks")
+        self.assertIn("This job has no ranks 7-9; it has 1", self.page.inner_text("#view"))
+        self.at.open(job=OLD, view="calls", filter="nothing-like-it")
+        self.assertIn('None of 6 has "nothing-like-it" in its name', self.page.inner_text("[data-empty]"))
+        self.assertEqual(self.at.complaints, [])
+
+
+class Slowest(support.Scratch):
+    """A rank is named where it is more often the slowest than by chance."""
+
+    def verdict(self, slowest, ranks=4):
+        """Of a job whose ranks wait alike, but for one in each second that waits less."""
+        path = self.folder / f"{time.monotonic_ns()}.sqlite"
+        made = History(path)
+        source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))
+        waits = [0] * ranks
+        for second, least in enumerate(slowest, 1):
+            source.time = NOW + second
+            sweep = source.sweep(False)
+            for reading in sweep.readings:
+                waits[reading.rank.rank] += 200_000_000 if reading.rank.rank == least else 300_000_000
+                reading.brief = reading.brief._replace(wait_ns=waits[reading.rank.rank], mpi_ns=waits[reading.rank.rank])
+            made.write(sweep, {})
+        made.close()
+        db = connect(path)
+        self.addCleanup(db.close)
+        return query.slowest(db, query.Range(1))
+
+    def test_an_equal_share_names_nobody(self):
+        for slowest in ([0, 1, 2, 3] * 15, [3] * 18 + [0, 1, 2] * 14, [0, 1, 3] * 20 + [2] * 22, [3], [3, 3]):
+            self.assertEqual(self.verdict(slowest)["rank"], None, slowest)
+
+    def test_more_than_that_does(self):
+        found = self.verdict([3] * 36 + [0, 1, 2] * 8)
+        self.assertEqual((found["rank"], found["share"], found["equal"], found["points"]), (3, 0.6, 0.25, 60))
+        self.assertEqual(self.verdict([1] * 20, 2)["rank"], 1)
+        self.assertEqual(self.verdict([0, 1] * 10, 2)["rank"], None)
+
+
+if __name__ == "__main__":
+    unittest.main()
