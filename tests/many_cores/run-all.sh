@@ -3,6 +3,7 @@
 # on a machine with many cores, which may be another distribution. As root, on a machine that is thrown away afterwards: it
 # unpacks to the paths of the machine that built, and makes the libraries that are missing known to the system.
 #
+# HR_UNPACK=only stops when all is in place, for other uses of the tree (tests/mutants/try-all.sh, apart.sh).
 # Prints which tests were left out and why, the failures' output, the slowest tests, and the totals last.
 # GPU tests are those of the fake driver: a real one is hidden from them.
 set -uo pipefail
@@ -24,18 +25,22 @@ fi
 mkdir -p "$source" && touch "$source/.unpacked-by-run-all" || exit 2
 tar -xJf "$archive" -C "$source" --strip-components 1 tree || exit 2
 carried=$source/.carried
-mkdir -p "$carried" && tar -xJf "$archive" -C "$carried" libraries python || exit 2
+mkdir -p "$carried" && tar -xJf "$archive" -C "$carried" libraries python facts || exit 2
 
 # Libraries of this system where it has them; the carried ones where not.
 mkdir -p "$carried/missing"
 for library in "$carried"/libraries/*; do
   ldconfig -p | grep -q "^[[:space:]]*$(basename "$library") " || cp "$library" "$carried/missing/"
 done
+# UCX is the carried one in any case: it is the one that the tests are for, and some systems' crash when a peer dies.
+cp -a "$source"/.venv/lib/python3*/site-packages/libucx/lib/. "$carried/missing/" 2>/dev/null
 echo "$carried/missing" >/etc/ld.so.conf.d/headrace-carried.conf && ldconfig
 echo "carried libraries in use: $(ls "$carried/missing" | tr '\n' ' ')"
 mkdir -p "$(dirname "$python")"
 [ -e "$python" ] || ln -s "$(command -v python3)" "$python"
 export PYTHONPATH=$carried/python:${PYTHONPATH:-}
+
+[ "${HR_UNPACK:-}" != only ] || exit 0
 
 # Left out, with the reason; what a test finds missing itself it says itself.
 left_out='^$'

@@ -1,0 +1,19 @@
+#!/bin/bash
+# apart.sh <tree> <place> <CPUs> <command...>: runs a command as root in a copy of an unpacked tree, seen under the tree's own
+# path, with files, /dev/shm, /tmp, processes, network and CPUs of its own: many runs of the tests fit beside one another.
+# Prints what the command prints; the copy stays in <place>.
+set -u
+tree=${1:?usage: apart.sh TREE PLACE CPUS COMMAND...} place=$2 cpus=$3
+shift 3
+mkdir -p "$place" && cp -a "$tree/." "$place/" || exit 2
+export tree place
+exec taskset -c "$cpus" unshare -m -n -p -f --mount-proc bash -c '
+mount --bind "$place" "$tree"
+mount -t tmpfs tmpfs /dev/shm
+mount -t tmpfs tmpfs /tmp
+python3 - <<END
+import fcntl, socket, struct
+s = socket.socket()
+fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x41))  # SIOCSIFFLAGS: IFF_UP, IFF_RUNNING
+END
+cd "$tree" && exec "$@"' apart "$@"

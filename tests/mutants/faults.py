@@ -1,0 +1,61 @@
+"""Small faults, one change of the library each, with which it is seen whether the tests find what they are there for.
+
+A fault is a name, a file of the library, the text that is replaced, and the text in its place. Each is subtle enough that programs
+go on to run: an order, a bound, a flush, a rank, a release.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    name: str
+    file: str
+    right: str
+    wrong: str
+
+
+ALL = (
+    Fault("a ring takes one message more than it has cells", "src/transport/shm/ring.hpp",
+          "bytes > kShortBytes || at - cells_consumed_ >= kCells", "bytes > kShortBytes || at - cells_consumed_ > kCells"),
+    Fault("the lower bound of a type is that of its first part alone", "src/layout/typemap.cpp",
+          "lb_ = marked_ ? std::min(lb_, low + child.lb) : low + child.lb;", "lb_ = marked_ ? lb_ : low + child.lb;"),
+    Fault("the true upper bound forgets all copies but the first", "src/layout/typemap.cpp",
+          "std::max(true_ub_, high + child.true_ub)", "std::max(true_ub_, low + child.true_ub)"),
+    Fault("a matched receive keeps its request", "src/p2p/probe.cpp",
+          "  release(request);\n  return completion->error;", "  return completion->error;"),
+    Fault("an epoch ends when operations are sent, not when they are done", "src/rma/epoch.cpp",
+          "(local ? member.unsent : member.unanswered) == 0", "member.unsent == 0"),
+    Fault("allgather's ring goes round the wrong way", "src/coll/allgather/ring.cpp",
+          "(rank - step + size) % size", "(rank + step) % size"),
+    Fault("a flush between hosts is complete when it starts", "src/transport/ucx/ucx.cpp",
+          "if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;", ""),
+    Fault("of two receives that match, the younger one takes the message", "src/p2p/matching.cpp",
+          "receive->sequence_ < oldest->sequence_", "receive->sequence_ > oldest->sequence_"),
+    Fault("an unexpected message is not put into the bins", "src/p2p/matching.cpp",
+          "    unexpected_bins_.bucket(message->envelope.source, message->envelope.tag).push_back(*message);\n  }\n}\n\nvoid Matcher::bin_unexpected",
+          "  }\n}\n\nvoid Matcher::bin_unexpected"),
+    Fault("an exclusive lock does not wait for readers", "src/rma/lock_word.hpp",
+          "(seen & kWriter) == 0 && (seen & kReaders) == 0", "(seen & kWriter) == 0"),
+    Fault("compare-and-swap returns the new value", "src/rma/atomic.hpp",
+          "std::memcpy(before, &expected, sizeof expected);", "std::memcpy(before, &wanted, sizeof wanted);"),
+    Fault("a reduction that does not commute begins at the root", "src/coll/reduce/binomial.cpp",
+          "call.op->commutative() ? call.root : 0", "call.root"),
+    Fault("an exclusive scan forgets what came before", "src/coll/scan/linear.cpp",
+          "if (inclusive || !last) HR_CO_TRY(combine", "if (inclusive) HR_CO_TRY(combine"),
+    Fault("every piece of a strided message is unpacked at its begin", "src/p2p/stream.cpp",
+          "layout::unpack(receive.view_, offset, bytes, payload)", "layout::unpack(receive.view_, 0, bytes, payload)"),
+    Fault("of messages that overtook one only the first is delivered", "src/transport/ucx/in_order.hpp",
+          "while (!early_.empty() && early_.begin()->first == next_) {", "if (!early_.empty() && early_.begin()->first == next_) {"),
+    Fault("device data is fetched before the default stream is done with it", "src/p2p/device_get.cpp",
+          "if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;", ""),
+    Fault("a broadcast over hosts starts at the first host", "src/coll/compose/bcast.cpp",
+          "across.call.root = levels.root_host();", "across.call.root = 0;"),
+    Fault("a split ignores the keys", "src/comm/split.cpp",
+          "return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;", "return a < b;"),
+    Fault("ordered access to a file does not wait for its turn", "src/io/shared_words.cpp",
+          "me->words->serving.load(std::memory_order_acquire) == me->ticket", "me->words != nullptr"),
+    Fault("a partitioned send does not look for partitions that were ready before it met its receive", "src/p2p/partitioned.cpp",
+          "  look_for_ready_ = true;\n  if (unfit_", "  if (unfit_"),
+)
