@@ -60,8 +60,8 @@ def _jobs(pages: Iterable[counters.Page], running: bool) -> list[Job]:
     for page in pages:
         now = page.read()
         alive = not running or now.state == "finalized" or page.alive()
-        grouped.setdefault(page.job, []).append(Rank(page.rank, page.about, now, alive))
-        sizes[page.job] = page.size
+        grouped.setdefault(page.job_of_owner, []).append(Rank(page.rank, page.about, now, alive))
+        sizes[page.job_of_owner] = page.size
     return [Job(name, sizes[name], ranks) for name, ranks in grouped.items()]
 
 
