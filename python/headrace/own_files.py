@@ -92,8 +92,8 @@ def read_secret(path: str | os.PathLike, most: int = 4096) -> str:
     try:
         mode = stat.S_IMODE(os.fstat(file).st_mode)
         if mode & 0o077:
-            raise Unfit(path, f"it has mode {mode:03o}, so that others can {'change' if mode & 0o022 else 'read'} it and it is no secret; "
-                              "make a new one, of mode 600")
+            raise Unfit(path, f"it can be {'changed' if mode & 0o022 else 'read'} by others (mode {mode:03o}), so it is no secret; make a new one, "
+                              "of mode 600")
         return _text(_read(file, path, most), path)
     finally:
         os.close(file)

@@ -56,6 +56,7 @@ def serving(place):
     """The address of a server of `place` that runs in a thread."""
     import uvicorn
 
+    from headrace.monitor import serve
     from headrace.monitor.auth import Gate
     from headrace.monitor.server import application
 
@@ -64,7 +65,7 @@ def serving(place):
     listener.listen(32)
     port = listener.getsockname()[1]
     app = application(place, Gate(TOKEN, port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2))
+    server = uvicorn.Server(serve.configuration(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

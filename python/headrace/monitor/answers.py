@@ -14,6 +14,8 @@ from headrace.monitor.history import connect
 from headrace.monitor.query import Range, Wrong
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
+_ANSWER_SECONDS = 20.0
+_TIME_MOST = 1e11  # seconds since 1970; further than anybody's clock
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
            "internal": ("internal_to", 1)}
 
@@ -33,7 +35,7 @@ def _time(text: str, name: str) -> float | None:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not math.isfinite(value) or abs(value) > _TIME_MOST:
         raise Wrong(f"{name} is seconds since 1970; {text[:40]!r} is not")
     return value
 
@@ -91,9 +93,12 @@ ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     """Raises Wrong, Unreadable."""
-    db = connect(place.path)
+    db = connect(place.path, _ANSWER_SECONDS)
     try:
         return ANSWERS[name](db, asked)
+    except sqlite3.OperationalError as error:
+        ended = db.ended(error)
+        raise (ended if isinstance(ended, Exception) else error) from None
     finally:
         db.close()
 

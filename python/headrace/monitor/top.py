@@ -12,6 +12,7 @@ import time
 import tty
 from dataclasses import asdict, dataclass
 
+from headrace.monitor.limits import many_descriptors
 from headrace.monitor.model import SUMS, Brief, Reading, Sweep
 from headrace.monitor.pages import Pages
 from headrace.monitor.points import point
@@ -175,6 +176,7 @@ def _live(source: Source, period: float) -> None:
 
 def main(argv: list[str], source: Source | None = None) -> int:
     args = _arguments(argv)
+    many_descriptors()
     source = source or Pages()
     try:
         if not args.once and not args.json:
