@@ -28,15 +28,19 @@ def _name(value: object, name: str) -> str:
 
 
 def _about(about: dict) -> None:
+    """All of it has the type that readers expect, also where a page says less."""
     for name, value in about.items():
         if type(value) is str:
             about[name] = printable(value)
     _name(about["job"], "job")
     _whole(about["rank"], "rank")
     _whole(about["size"], "size")
+    for name in ("host", "program", "library", "cores", "gpus"):
+        if type(about.setdefault(name, "")) is not str:
+            raise ValueError(f"{name} is no text")
     for name in ("pid", "host_number", "user"):
-        _whole(about.get(name, 0), name, 1 << 32)
-    _whole(about.get("pid_started", 0), "pid_started", 1 << 63)
+        _whole(about.setdefault(name, 0), name, 1 << 32)
+    _whole(about.setdefault("pid_started", 0), "pid_started", 1 << 63)
 
 
 def _dimension(name: str, dimension: dict, words: int) -> None:
@@ -48,6 +52,11 @@ def _dimension(name: str, dimension: dict, words: int) -> None:
             place.isascii() and place.isdecimal() and len(place) < 10 and int(place) < length and type(label) is str for place, label in others.items()):
         raise ValueError(f"the labels of {name} are none")
     labels[:] = map(printable, labels)
+    if name == "operation_size":
+        operations, sizes = dimension["operations"], _whole(dimension["sizes"], "sizes", 64)
+        if type(operations) is not list or any(type(each) is not str for each in operations) or sizes < 1:
+            raise ValueError("the operations are none")
+        operations[:] = map(printable, operations)
 
 
 def _counter(counter: dict, dimensions: dict, limit: int) -> int:

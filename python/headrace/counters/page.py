@@ -42,7 +42,8 @@ class Snapshot:
         values = self.words[places].tolist()
         rest = self.page.counter(name).get("rest")
         if rest:
-            values[rest["place"]] += self.value(rest["of"]) - sum(values)
+            # Not below 0, which the moments of different counters could bring about.
+            values[rest["place"]] = max(0, values[rest["place"]] + self.value(rest["of"]) - sum(values))
         return values
 
     def table(self, name: str) -> dict:
