@@ -25,8 +25,7 @@ _NOT_SAID = (_MALFORMED, "Unsupported upgrade request.", "No supported WebSocket
 
 
 class Door:
-    def __init__(self, strangers: int = _STRANGERS_MOST, known: int = _KNOWN_MOST, seconds: float = _REQUEST_SECONDS):
-        self.strangers_most, self.known_most, self.seconds = strangers, known, seconds
+    def __init__(self) -> None:
         self.dropped = self.late = self.malformed = 0
         self._strangers: dict[Guest, None] = {}  # the oldest first
         self._known: dict[Guest, None] = {}
@@ -35,7 +34,7 @@ class Door:
     def came(self, guest: Guest) -> None:
         self._strangers[guest] = None
         self._by_address[guest.client] = guest
-        if len(self._strangers) > self.strangers_most:
+        if len(self._strangers) > _STRANGERS_MOST:
             self._drop(next(iter(self._strangers)))
 
     def left(self, guest: Guest) -> None:
@@ -51,7 +50,7 @@ class Door:
             return
         self._strangers.pop(guest, None)
         self._known[guest] = None
-        if len(self._known) > self.known_most:
+        if len(self._known) > _KNOWN_MOST:
             self._drop(next((each for each in self._known if not each.asks()), guest))
 
     def _drop(self, guest: Guest) -> None:
@@ -99,7 +98,7 @@ class Guest(H11Protocol):
         if self.asks() or self.transport.is_closing():
             self._rest()
         elif self._timer is None:
-            self._timer = self.loop.call_later(self.door.seconds, self._too_late)
+            self._timer = self.loop.call_later(_REQUEST_SECONDS, self._too_late)
 
     def _rest(self) -> None:
         if self._timer is not None:

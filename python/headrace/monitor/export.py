@@ -89,7 +89,7 @@ def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
 
 def answer(db: sealed.Sealed, sql: str, form: str) -> None:
     """Prints what one statement gives, which can only read. Raises Wrong, KeyboardInterrupt."""
-    db.set_authorizer(sealed.read_only)
+    sealed.only_reads(db)
     try:
         cursor = db.execute(sql)
         names = [column[0] for column in cursor.description or ()]
@@ -109,7 +109,7 @@ def answer(db: sealed.Sealed, sql: str, form: str) -> None:
     except sqlite3.OperationalError as error:
         ended = db.ended(error)
         raise (Wrong(f"SQLite says: {ended}") if isinstance(ended, Exception) else ended) from None
-    except (sqlite3.Error, sqlite3.Warning) as error:
+    except (sqlite3.Error, sqlite3.Warning, UnicodeError) as error:
         raise Wrong(f"SQLite says: {error}") from None
 
 

@@ -21,6 +21,7 @@ from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
 
 _MEBI = 1 << 20
+_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter where SQLite names what is no text
 
 
 def default_path() -> Path:
@@ -44,11 +45,11 @@ def connect(path: Path, seconds: float | None = None, text_most: int = _MEBI) ->
         raise Unreadable(f"{path} is not there") from None
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}") from None
-    except sqlite3.DatabaseError as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from error
     try:
         version = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-    except sqlite3.DatabaseError as error:
+    except _DAMAGED as error:
         connection.close()
         raise _unreadable(path, error) from error
     if version is None or version[0] != VERSION:
@@ -69,7 +70,7 @@ def check(path: Path, seconds: float) -> None:
     except sqlite3.OperationalError as error:
         ended = connection.ended(error)
         raise (_unreadable(path, ended) if isinstance(ended, Exception) else ended) from None
-    except sqlite3.DatabaseError as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from error
     finally:
         connection.close()
@@ -106,7 +107,7 @@ class History:
     def _open(self) -> None:
         try:
             self._connect()
-        except (sqlite3.DatabaseError, Unreadable) as error:
+        except (*_DAMAGED, Unreadable) as error:
             if isinstance(error, sqlite3.OperationalError) and not self.path.exists():
                 raise OSError(f"cannot make {self.path}: {error}") from error
             self._set_aside(str(error))

@@ -132,8 +132,15 @@ def check_contents(db: Sealed) -> None:
             raise Unusual(f"its table {table} holds what no monitor has written")
 
 
-def read_only(action: int, first: str | None, second: str | None, _database: str | None, _view: str | None) -> int:
-    """An authorizer for statements of others: they read, and do nothing else, to this file or any other."""
+def only_reads(db: Sealed) -> None:
+    """From now on statements read and do nothing else, to this file or any other."""
+    for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
+        with contextlib.suppress(sqlite3.Error):  # not every SQLite has each; the first use of one looks like a write
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
+    db.set_authorizer(_authorize)
+
+
+def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _view: str | None) -> int:
     allowed = (action in _READING or action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _FUNCTIONS_NOT
                or action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in _ASKING)
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
