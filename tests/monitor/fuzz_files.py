@@ -7,6 +7,7 @@ The seed is printed; the same seed makes the same inputs. One that is found is k
 """
 
 import argparse
+import copy
 import faulthandler
 import json
 import os
@@ -82,12 +83,12 @@ def change_json(chance, said):
         if what == 0 and isinstance(container, dict):
             del container[key]
         elif what == 1 and isinstance(container, dict):
-            container[chance.choice(("rest", "dimension", "others", "labels", "stride", "length", "at", "x"))] = chance.choice(ODD)
+            container[chance.choice(("rest", "dimension", "others", "labels", "stride", "length", "at", "x"))] = copy.deepcopy(chance.choice(ODD))
         elif what == 2:
             other, name = chance.choice(places)
             container[key] = json.loads(json.dumps(other[name], skipkeys=True)) if len(json.dumps(other[name])) < 20_000 else None
         else:
-            container[key] = chance.choice(ODD)
+            container[key] = copy.deepcopy(chance.choice(ODD))
     return said
 
 

@@ -10,13 +10,13 @@ import resource
 import signal
 import socket
 import sqlite3
-import stat
 import subprocess
 import threading
 import time
 import unittest
 import unittest.mock
 import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import support
@@ -24,8 +24,8 @@ from headrace import counters
 from headrace.counters import page as page_form
 from headrace.monitor import export, sealed, top
 from headrace.monitor import pages as subject
+from headrace.monitor.answers import ANSWERS, Place, answer
 from headrace.monitor.history import History, Unreadable, check, connect
-from headrace.monitor.hosts import channel
 from headrace.monitor.limits import Seldom
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job
@@ -408,6 +408,24 @@ class Saved(support.Scratch):
             self.assertIsInstance(db.ended(said.exception), sealed.Late)
             self.assertLess(time.monotonic() - begin, 5)
 
+    def test_a_question_ends_with_the_monitor(self):
+        place, problems = Place(self.path), []
+
+        def ask():
+            try:
+                answer(place, "slow", {})
+            except sqlite3.OperationalError as error:
+                problems.append(str(error))
+        asked = threading.Event()
+        slow = lambda db, _: (asked.set(), db.execute(WITHOUT_END.format("x")).fetchall())  # noqa: E731
+        with unittest.mock.patch.dict("headrace.monitor.answers.ANSWERS", {"slow": slow}):
+            asking = threading.Thread(target=ask)
+            asking.start()
+            asked.wait(10)
+            place.ending.set()
+            asking.join(10)
+        self.assertEqual((asking.is_alive(), problems), (False, ["the monitor ends"]))
+
     def test_open_says_what_is_wrong_and_ends(self):
         os.mkfifo(self.folder / "fifo")
         for file, sentence in ((self.change(*self.instead("jobs")), "no table jobs"), (self.folder / "fifo", "a FIFO"), (self.folder, "a directory"),
@@ -510,7 +528,6 @@ class Times(support.Scratch):
 
     def test_a_request_has_to_be_whole_in_time(self):
         right = f"GET /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {support.TOKEN}\r\n".encode()
-        from headrace.monitor.answers import Place
         with unittest.mock.patch("headrace.monitor.door._REQUEST_SECONDS", 0.5), support.serving(Place(self.folder / "run.sqlite")) as address:
             port = urllib.parse.urlsplit(address).port
             for said in (b"", b"GET /", right, right + b"\r\nGET /api/", b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n"):
@@ -529,7 +546,6 @@ class Times(support.Scratch):
                 self.assertLess(time.monotonic() - begin, 5)
 
     def test_the_token_makes_a_connection_stay(self):
-        from headrace.monitor.answers import Place
         with unittest.mock.patch("headrace.monitor.door._STRANGERS_MOST", 4), support.serving(Place(self.folder / "run.sqlite")) as address, \
                 contextlib.ExitStack() as stack:
             host = urllib.parse.urlsplit(address).netloc
@@ -548,7 +564,6 @@ class Times(support.Scratch):
 class Questions(support.Scratch):
     def test_numbers_out_of_all_ranges_are_400(self):
         record(self.folder / "run.sqlite", Job(ranks=3, seconds=5), 5)
-        from headrace.monitor.answers import ANSWERS, Place
         numbers = ("1e300", "-1e300", "1e12", "-1e12", "nan", "inf", "-inf", "1e999", "0x10", "1" * 400, "9" * 4000, "x", "%00", "%ff", "\u0663e300")
         with support.serving(Place(self.folder / "run.sqlite")) as address:
             for name in ANSWERS:
@@ -577,7 +592,6 @@ class Questions(support.Scratch):
             db.execute("UPDATE ranks SET sent = x'00', host = x'00'")
             db.execute("UPDATE points SET messages = 'x'")
             db.commit()
-        from headrace.monitor.answers import Place
         with support.serving(Place(path)) as address:
             for name in ("jobs", "ranks", "timeline"):
                 status, said = fetch(f"{address}/api/{name}")

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace import own_files
 from headrace.bench.child import Failed, run
 from headrace.bench.programs import Programs
 
@@ -145,7 +146,7 @@ def build(library: Library, programs: list[str]) -> Path:
     for file in sorted(files):
         digest.update(file.read_bytes())
     target = cache() / "bench" / f"{library.name}-{digest.hexdigest()[:16]}"
-    target.mkdir(parents=True, exist_ok=True)
+    own_files.own_directory(target)  # what is in it is run
     flags = ["-std=c++20", "-O3", f"-I{source}", f"-I{gpu_header}", f"-I{library.include}"]
     missing = [name for name in programs if not (target / name).is_file()]
     if not missing:

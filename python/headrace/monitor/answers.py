@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace.monitor import query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.query import Range, Wrong
+from headrace.monitor.sealed import Late
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
 _ANSWER_SECONDS = 20.0
@@ -22,10 +24,12 @@ _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited
 
 @dataclass(frozen=True)
 class Place:
-    """Where answers come from: a history file, and the collector that fills it (none for a saved run)."""
+    """Where answers come from: a history file, and the collector that fills it (none for a saved run). `ending`: set when the
+    monitor ends, upon which questions end as well."""
 
     path: Path
     collector: Collector | None = None
+    ending: threading.Event = field(default_factory=threading.Event)
 
 
 def _time(text: str, name: str) -> float | None:
@@ -94,11 +98,12 @@ ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     """Raises Wrong, Unreadable."""
     db = connect(place.path, _ANSWER_SECONDS)
+    db.ending = place.ending
     try:
         return ANSWERS[name](db, asked)
     except sqlite3.OperationalError as error:
         ended = db.ended(error)
-        raise (ended if isinstance(ended, Exception) else error) from None
+        raise (ended if isinstance(ended, Exception) else Late("the monitor ends")) from None
     finally:
         db.close()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -51,22 +52,26 @@ def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 class Sealed(sqlite3.Connection):
-    """`until`: the time (monotonic) after which questions end with Late."""
+    """`until`: the time (monotonic) after which questions end with Late. `ending`: when it is set they end as well."""
 
     until: float | None = None
+    ending: threading.Event | None = None
 
     def limit(self, seconds: float | None) -> None:
         self.until = None if seconds is None else time.monotonic() + seconds
 
     def look(self) -> bool:
         """Called by SQLite in between; signals are looked at as well, as this is Python."""
+        return self.late() or self.ending is not None and self.ending.is_set()
+
+    def late(self) -> bool:
         return self.until is not None and time.monotonic() > self.until
 
     def ended(self, error: sqlite3.OperationalError) -> BaseException:
         """What an interrupted question means: too late, or Ctrl-C."""
         if "interrupted" not in str(error):
             return error
-        return Late("the answer takes too long") if self.look() else KeyboardInterrupt()
+        return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
 
 
 def connect(path: Path, seconds: float | None = None, text_most: int = _TEXT_MOST) -> Sealed:

@@ -25,6 +25,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.config.app.state.closing = True
+        self.config.app.state.place.ending.set()
         super().handle_exit(sig, frame)
 
     @contextlib.contextmanager
