@@ -678,6 +678,17 @@ class Reports(Gathering):
         self.rounds(self.all_there, "all ranks")
         self.assertLessEqual(len(self.gather._refused), 64)
 
+    def test_of_too_many_the_oldest_goes(self):
+        with unittest.mock.patch("headrace.monitor.hosts.gather._STRANGERS_MOST", 8):
+            begin, many = time.monotonic(), [self.connect() for _ in range(20)]
+            for number, each in enumerate(many):
+                self.assertEqual(each.recv(100)[:8], b"HRREPRT1", number)
+            self.assertEqual([each.recv(1) for each in many[:12]], [b""] * 12)
+            self.assertLess(time.monotonic() - begin, 4)  # before their time is over
+            self.assertEqual(len(self.gather._strangers), 8)
+            self.reporter()
+            self.rounds(self.all_there, "all ranks")
+
     def test_a_silent_one_is_closed(self):
         with unittest.mock.patch("headrace.monitor.hosts.channel._GREETING_SECONDS", 0.2):
             silent = self.connect()
