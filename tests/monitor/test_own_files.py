@@ -2,9 +2,11 @@
 
 import os
 import unittest
+import unittest.mock
 
 import support
 from headrace import own_files
+from headrace.bench import libraries
 from headrace.bench.child import Failed
 from headrace.monitor.hosts import secret
 from headrace.tune import files
@@ -108,6 +110,16 @@ class Making(support.Scratch):
         os.chown(self.folder, support.STRANGER, -1)
         with self.assertRaisesRegex(own_files.Unfit, f"belongs to user {support.STRANGER}"):
             own_files.own_directory(self.folder)
+
+
+class Cache(support.Scratch):
+    @unittest.skipIf(support.NOT_ROOT, support.NOT_ROOT)
+    def test_programs_are_run_from_a_directory_of_ours(self):
+        with unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.folder)):
+            self.assertEqual(libraries.cache().stat().st_uid, MINE)
+            os.chown(self.folder / "headrace", support.STRANGER, -1)
+            with self.assertRaisesRegex(Failed, f"belongs to user {support.STRANGER}"):
+                libraries.cache()
 
 
 class Tuning(support.Scratch):

@@ -115,8 +115,10 @@ class Gather:
         try:
             connection, where = self._listener.accept()
         except OSError:
-            if not self._closing:
-                time.sleep(0.05)  # no descriptors left
+            if self._strangers:  # no descriptors left
+                self._forget_stranger(next(iter(self._strangers)), waiting).close()
+            elif not self._closing:
+                time.sleep(0.05)
             return
         try:
             self._strangers[connection] = Greeting(connection, self._secret)
