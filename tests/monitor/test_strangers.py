@@ -202,7 +202,6 @@ class Pages(support.Scratch):
 
     def test_memory_files_of_another_users_processes(self):
         """Root sees them, each as its owner's; what they do to them meanwhile is a remark."""
-        good, bad, sparse = Maker(job="headrace_5_5").bytes(), deep(Maker(job="headrace_5_5", rank=1)), Maker(job="headrace_5_5", rank=2).bytes()
         ready, done = os.pipe(), os.pipe()
         child = os.fork()
         if child == 0:
@@ -210,8 +209,8 @@ class Pages(support.Scratch):
                 os.setresgid(STRANGER, STRANGER, STRANGER)
                 os.setresuid(STRANGER, STRANGER, STRANGER)
                 support.libc.prctl(4, 1)
-                kept = []
-                for rank, data in enumerate((good, bad, sparse, b"")):
+                made, kept = [self.alive(job="headrace_5_5", rank=rank) for rank in range(3)], []
+                for rank, data in enumerate((made[0].bytes(), deep(made[1]), made[2].bytes(), b"")):
                     kept.append(os.memfd_create(f"headrace.headrace_5_5.counters.{rank}"))
                     os.write(kept[-1], bytes(data))
                 os.truncate(kept[2], 1 << 33)
