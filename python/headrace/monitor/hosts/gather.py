@@ -98,6 +98,7 @@ class Gather:
     # --- connections ---
     def _take(self) -> None:
         with selectors.DefaultSelector() as waiting:
+            self._listener.setblocking(False)
             waiting.register(self._listener, selectors.EVENT_READ)
             try:
                 while not self._closing:
@@ -113,7 +114,9 @@ class Gather:
 
     def _greet(self, waiting: selectors.BaseSelector) -> None:
         try:
-            connection, where = self._listener.accept()
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # gone again
         except OSError:
             if self._strangers:  # no descriptors left
                 self._forget_stranger(next(iter(self._strangers)), waiting).close()
@@ -153,7 +156,12 @@ class Gather:
         if full:
             connection.close()
             return
-        threading.Thread(target=self._serve, args=(connection, channel), name="headrace-report", daemon=True).start()
+        try:
+            threading.Thread(target=self._serve, args=(connection, channel), name="headrace-report", daemon=True).start()
+        except RuntimeError:  # no more threads
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
 
     def _refuse(self, connection: socket.socket) -> None:
         """It is told late that its secret is wrong."""
