@@ -106,7 +106,7 @@ class Lies(support.Scratch):
     def test_a_page_that_is_cut_off_under_its_reader(self):
         file = self.folder / f"{NAME}0"
         file.write_bytes(Maker().bytes())
-        (found,) = counters.look(where=[str(self.folder)]).pages
+        (found,) = counters.look(job="headrace_1_1", where=[str(self.folder)]).pages
         self.assertEqual(found.read().state, "running")
         os.truncate(file, 100)
         for what in (found.read, found.raw):
@@ -543,7 +543,7 @@ class Times(support.Scratch):
                         with contextlib.suppress(TimeoutError):
                             if not slow.recv(1):
                                 break
-                self.assertLess(time.monotonic() - begin, 5)
+                self.assertLess(time.monotonic() - begin, 9)
 
     def test_the_token_makes_a_connection_stay(self):
         with unittest.mock.patch("headrace.monitor.door._STRANGERS_MOST", 4), support.serving(Place(self.folder / "run.sqlite")) as address, \
@@ -640,12 +640,11 @@ class Reports(Gathering):
         return made
 
     def test_silent_connections_do_not_keep_the_right_one_from_reporting(self):
-        for number in range(400):
-            self.connect(b"" if number % 2 else b"HRREPRT1" + bytes(number % 90))
-        begin = time.monotonic()
-        self.reporter()
-        self.rounds(self.all_there, "all ranks")
-        self.assertLess(time.monotonic() - begin, 4)  # sooner than the others' time is over
+        with unittest.mock.patch("headrace.monitor.hosts.channel._GREETING_SECONDS", 600):  # their time is not over
+            for number in range(400):
+                self.connect(b"" if number % 2 else b"HRREPRT1" + bytes(number % 90))
+            self.reporter()
+            self.rounds(self.all_there, "all ranks")
 
     def test_a_flood_of_them_does_not_either(self):
         stop = threading.Event()
@@ -679,12 +678,12 @@ class Reports(Gathering):
         self.assertLessEqual(len(self.gather._refused), 64)
 
     def test_of_too_many_the_oldest_goes(self):
-        with unittest.mock.patch("headrace.monitor.hosts.gather._STRANGERS_MOST", 8):
-            begin, many = time.monotonic(), [self.connect() for _ in range(20)]
+        with unittest.mock.patch("headrace.monitor.hosts.gather._STRANGERS_MOST", 8), \
+                unittest.mock.patch("headrace.monitor.hosts.channel._GREETING_SECONDS", 600):
+            many = [self.connect() for _ in range(20)]
             for number, each in enumerate(many):
                 self.assertEqual(each.recv(100)[:8], b"HRREPRT1", number)
             self.assertEqual([each.recv(1) for each in many[:12]], [b""] * 12)
-            self.assertLess(time.monotonic() - begin, 4)  # before their time is over
             self.assertEqual(len(self.gather._strangers), 8)
             self.reporter()
             self.rounds(self.all_there, "all ranks")
