@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pages of counters and saved runs, mutated: whoever reads them gets a sentence or figures, soon and within some memory.
 
-  fuzz_files.py [--seconds 9] [--seed N] [--only pages|files|runs]
+  fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs]
 
 The seed is printed; the same seed makes the same inputs. One that is found is kept beside this process's directory, as found-...
 """
@@ -245,7 +245,7 @@ def kept(name, seed, count, data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=9.0)
+    parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--only", choices=("pages", "files", "runs"))
     args = parser.parse_args()
