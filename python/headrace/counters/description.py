@@ -54,7 +54,7 @@ def _dimension(name: str, dimension: dict, words: int) -> None:
     labels[:] = map(printable, labels)
     if name == "operation_size":
         operations, sizes = dimension["operations"], _whole(dimension["sizes"], "sizes", 64)
-        if type(operations) is not list or any(type(each) is not str for each in operations) or sizes < 1:
+        if type(operations) is not list or any(type(each) is not str for each in operations) or sizes < 1 or labels:
             raise ValueError("the operations are none")
         operations[:] = map(printable, operations)
 
@@ -62,7 +62,7 @@ def _dimension(name: str, dimension: dict, words: int) -> None:
 def _counter(counter: dict, dimensions: dict, limit: int) -> int:
     """How many places it has."""
     name = _name(counter["name"], "the name of a counter")
-    if counter.get("kind", "sum") not in _KINDS:
+    if counter.setdefault("kind", "sum") not in _KINDS:
         raise ValueError(f"{name} is of no kind")
     at, stride = (_whole(value, f"a place of {name}", 1 << 63) for value in (counter["at"], counter.get("stride", 8)))
     length = dimensions[counter["dimension"]]["length"] if "dimension" in counter else 1
@@ -99,9 +99,10 @@ def read(text: bytes, limit: int) -> dict:
         raise ValueError("a counter is there twice")
     for entry in entries:
         _rest(entry, counters, dimensions)
+    for name, dimension in (("peer.process", "peer"), ("collective.sizes", "operation_size")):
+        if name in counters and (counters[name].get("dimension") != dimension or "rest" in counters[name]):
+            raise ValueError(f"{name} is no table of {dimension}")
     process = counters.get("peer.process")
-    if process and (process.get("dimension") != "peer" or "rest" in process):
-        raise ValueError("peer.process is no table of peers")
     if process is None and any(entry.get("dimension") == "peer" for entry in entries):
         raise ValueError("peers have no names")
     return said

@@ -126,10 +126,10 @@ def _now(now: Snapshot) -> tuple[str, int | None]:
 def _marks(now: Snapshot) -> tuple[Mark, ...]:
     """Those that the page has kept, which are the last."""
     count = _value(now, "phase.marks")
-    if not count or "phase.time" not in now.page._counters:
+    if not count or not {"phase.time", "phase.level"} <= now.page._counters.keys():
         return ()
     times, levels = now.values("phase.time"), now.values("phase.level")
-    length = len(times)
+    length = min(len(times), len(levels))
     return tuple(Mark(number, clock.from_wall(times[number % length] / 1e9), _signed(levels[number % length])) for number in range(max(0, count - length), count))
 
 
