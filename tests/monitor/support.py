@@ -4,7 +4,9 @@ HR_BUILD: build directory. HR_MONITOR=required (make test): what the page and it
 """
 
 import contextlib
+import ctypes
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -13,11 +15,13 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import unittest
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+libc = ctypes.CDLL(None)
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HR_BUILD", ROOT / "build/dev"))
 sys.path.insert(0, str(ROOT / "python"))
@@ -63,6 +67,7 @@ def serving(place):
     """The address of a server of `place` that runs in a thread."""
     import uvicorn
 
+    from headrace.monitor import serve
     from headrace.monitor.auth import Gate
     from headrace.monitor.server import application
 
@@ -71,7 +76,7 @@ def serving(place):
     listener.listen(32)
     port = listener.getsockname()[1]
     app = application(place, Gate(TOKEN, port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=2))
+    server = uvicorn.Server(serve.configuration(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -95,3 +100,36 @@ def fetch(address, headers=None, token=TOKEN):
 def re_names(expression):
     """Metrics that an expression of Prometheus names."""
     return re.findall(r"headrace_[a-z_]+", expression)
+
+
+NOT_ROOT = "" if os.geteuid() == 0 else "another user can be played by root alone"
+STRANGER = 54_321  # number of a user that need not exist
+
+
+def as_user(user, what, seconds=30):
+    """The JSON value of what(), called in a child of this process as another user. Ended, and a failure, after `seconds`."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+            libc.prctl(4, 1)  # PR_SET_DUMPABLE: /proc shows it as that user's
+            os.write(theirs, json.dumps(what()).encode())
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        late = threading.Timer(seconds, os.kill, (child, 9))
+        late.start()
+        said = pipe.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        late.cancel()
+    if code != 0:
+        raise AssertionError(f"what user {user} did failed, or took longer than {seconds} s ({code})")
+    return json.loads(said)

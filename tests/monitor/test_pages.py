@@ -105,7 +105,8 @@ class Readings(unittest.TestCase):
         self.assertEqual(subject._marks(now), (Mark(2, 20.0, 3), Mark(3, 30.0, 4), Mark(4, 40.0, 5), Mark(5, 50.0, -1)))
 
     def test_a_page_that_lies_costs_one_remark(self):
-        liar = Maker(pid="many", rank=1)
+        liar = Maker(rank=1)
+        liar.values = {"function.calls": [0, 1 << 60, 0, 0]}
         sweep = subject.Pages([self.maker.page(), liar.page()]).sweep(True)
         self.assertEqual([reading.rank.rank for reading in sweep.readings], [0])
         self.assertIn("cannot be read", sweep.remarks[0])

@@ -234,6 +234,7 @@ class Command(support.Scratch):
 
     def test_a_short_token_is_refused(self):
         (self.folder / "token").write_text("short\n")
+        (self.folder / "token").chmod(0o600)
         said = self.run_it("--port", "0", "--token-file", str(self.folder / "token"), "--history", str(self.folder / "h.sqlite"))
         self.assertEqual(said.returncode, 2)
         self.assertIn("at least 16 characters", said.stderr)

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from headrace import own_files
+
 
 class Failed(Exception):
     """One sentence: why a program gave no result. `said`: all that it printed."""
@@ -46,8 +48,8 @@ def run_json(command: list[str], timeout: float, env: dict[str, str] | None = No
         file = Path(work) / "result.json"
         run([*command, "--json", file], timeout, env)
         try:
-            return json.loads(file.read_text())
-        except (OSError, ValueError) as error:
+            return json.loads(own_files.read_text(file, 1 << 26))
+        except (OSError, ValueError, RecursionError) as error:
             raise Failed(f"{Path(command[0]).name} left no result: {error}") from error
 
 

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace import own_files
 from headrace.bench.child import Failed, run
 from headrace.bench.programs import Programs
 
@@ -21,8 +22,19 @@ COMPILE_SECONDS = 300
 
 
 def cache() -> Path:
+    """Programs in it are run, so it is this user's. Raises Failed."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "headrace"
+    return _own((Path(base) if base else Path.home() / ".cache") / "headrace")
+
+
+def _own(directory: Path) -> Path:
+    try:
+        own_files.own_directory(directory)
+    except own_files.Unfit as unfit:
+        raise Failed(f"{unfit}; XDG_CACHE_HOME names another place") from None
+    except OSError as error:
+        raise Failed(f"{directory} cannot be made: {error.strerror}; XDG_CACHE_HOME names another place") from None
+    return directory
 
 
 @dataclass
@@ -144,8 +156,7 @@ def build(library: Library, programs: list[str]) -> Path:
     digest = hashlib.sha256(str(library.libdir.resolve()).encode())
     for file in sorted(files):
         digest.update(file.read_bytes())
-    target = cache() / "bench" / f"{library.name}-{digest.hexdigest()[:16]}"
-    target.mkdir(parents=True, exist_ok=True)
+    target = _own(cache() / "bench" / f"{library.name}-{digest.hexdigest()[:16]}")
     flags = ["-std=c++20", "-O3", f"-I{source}", f"-I{gpu_header}", f"-I{library.include}"]
     missing = [name for name in programs if not (target / name).is_file()]
     if not missing:

@@ -1,20 +1,31 @@
-"""Where the pages of this host are: memory files that processes hold open, the ranks and, until the job ends, our mpiexec."""
+"""Where the pages of this host are: memory files that processes hold open, the ranks and, until the job ends, our mpiexec.
+
+Read are those of this user's processes; root reads everybody's, and each counts as its owner's. A page is taken only where the
+file is its process's user's own, regular, and not too long.
+"""
 
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
-from .page import Page, Problem
+from headrace.own_files import Unfit, open_regular
+
+from .page import PAGE_MOST, File, Page, Problem
 
 # headrace.<job>.counters.<rank>, the name of a memory file (or a file in one of the directories).
 NAME = re.compile(r"headrace\.(?P<job>[\w-]+)\.counters\.(?P<rank>\d+)")
 MEMORY_FILE = re.compile(r"/memfd:" + NAME.pattern + r" \(deleted\)")
+_PAGES_MOST = 4096  # of this user
+_OTHERS_MOST = 1024  # of each other one
+_PROBLEMS_MOST = 64
+_NAMES_MOST = 1 << 16  # of a directory
 
 
 @dataclass
@@ -25,13 +36,15 @@ class Found:
     def jobs(self) -> dict[str, list[Page]]:
         jobs: dict[str, list[Page]] = {}
         for page in self.pages:
-            jobs.setdefault(page.job, []).append(page)
+            jobs.setdefault(page.job_of_owner, []).append(page)
         return jobs
 
 
 def directories() -> list[str]:
-    """Where jobs of this environment have their files."""
-    return [os.environ.get("HEADRACE_SHM_DIR") or "/dev/shm"]
+    """Where this environment has files besides those that processes hold. No directory that others can write to is looked at
+    without having been named."""
+    named = os.environ.get("HEADRACE_SHM_DIR")
+    return [named] if named else []
 
 
 class Idle:
@@ -63,50 +76,83 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
+    owners: Counter[int] = Counter()
     for path in sorted({*files(directories() if where is None else where), *memory_files(idle)}):
-        match = NAME.search(path if "/fd/" not in path else link(path))
+        in_memory = path.startswith("/proc/")
+        match = NAME.search(link(path) if in_memory else path)
         if match is None or job is not None and match["job"] != job:
             continue
         try:
-            status = os.stat(path)
+            status = os.stat(path) if in_memory else os.lstat(path)
         except OSError:
             continue  # it has ended
         file = (status.st_dev, status.st_ino)
         if file in seen:
             continue  # mpiexec has it open as well, or a child that has it from its parent
         seen.add(file)
-        if file in open_ones:
-            found.pages.append(open_ones[file])
+        owners[status.st_uid] += 1
+        if owners[status.st_uid] > _most_of(status.st_uid):
             continue
-        try:
-            page = open_page(path)
-            page.file = file
+        page = open_ones.get(file) or _try(path, match, in_memory, found.problems)
+        if page:
             found.pages.append(page)
-        except Problem as problem:
-            found.problems.append(str(problem))
-        except FileNotFoundError:
-            pass  # it has ended
-        except OSError as error:
-            found.problems.append(f"{path}: {error.strerror}")
-    found.pages.sort(key=lambda page: (page.job, page.rank))
+    found.problems += [f"user {owner} has {count} pages of counters; {_most_of(owner)} are looked at"
+                       for owner, count in owners.items() if count > _most_of(owner)]
+    del found.problems[_PROBLEMS_MOST:]
+    found.pages.sort(key=lambda page: (page.job, page.rank, page.owner))
     return found
 
 
-def open_page(path: str) -> Page:
-    with open(path, "rb", buffering=0) as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise FileNotFoundError(path)  # just being made
-        return Page(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+def _most_of(owner: int) -> int:
+    return _PAGES_MOST if owner == os.geteuid() else _OTHERS_MOST
+
+
+def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Page | None:
+    """The page, or None and why not, where a user should know."""
+    try:
+        page = open_page(path, in_memory)
+        if (page.job, page.rank) == (match["job"], int(match["rank"])):
+            return page
+        problems.append(f"{path}: this page says that it is rank {page.rank} of job {page.job}, which its name does not")
+    except Problem as problem:
+        problems.append(str(problem))
+    except FileNotFoundError:
+        pass  # it has ended
+    except Unfit as unfit:
+        problems.append(str(unfit))
+    except OSError as error:
+        problems.append(f"{path}: {error.strerror}")
+    return None
+
+
+def open_page(path: str, in_memory: bool = False) -> Page:
+    """`in_memory`: a descriptor of a process, whose user must own what it stands for. Raises Problem, OSError, of which Unfit."""
+    user = os.geteuid()
+    if in_memory:
+        owners = (os.stat(os.path.dirname(os.path.dirname(path))).st_uid,)
+    else:
+        owners = (user,) if user else None
+    file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
+    status = file.status()
+    if file.size == 0:
+        raise FileNotFoundError(path)  # just being made
+    if in_memory and not MEMORY_FILE.fullmatch(file.name()):
+        raise FileNotFoundError(path)  # the number stands for another file by now
+    if not in_memory and (status.st_nlink != 1 or status.st_mode & 0o002):
+        raise Unfit(path, "others can change it, or it has another name as well")
+    page = Page(file, path)
+    page.file, page.owner = (status.st_dev, status.st_ino), status.st_uid
+    return page
 
 
 def files(where: Iterable[str]) -> list[str]:
-    paths = []
+    paths: list[str] = []
     for directory in where:
         try:
-            names = os.listdir(directory)
+            with os.scandir(directory) as entries:
+                paths += [entry.path for entry in islice(entries, _NAMES_MOST) if NAME.fullmatch(entry.name)]
         except OSError:
             continue
-        paths += [os.path.join(directory, name) for name in names if NAME.fullmatch(name)]
     return paths
 
 
@@ -119,7 +165,7 @@ def link(path: str) -> str:
 
 def memory_files(idle: Idle | None = None) -> list[str]:
     """Descriptors of processes; none is left when all that have it open have ended."""
-    paths, user = [], os.getuid()
+    paths, user = [], os.geteuid()
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
     skipped = idle.skipped(processes) if idle else set()
     for name in processes:
@@ -129,7 +175,8 @@ def memory_files(idle: Idle | None = None) -> list[str]:
         try:
             if user != 0 and os.stat(f"/proc/{name}").st_uid != user:
                 continue
-            numbers = os.listdir(directory)
+            with os.scandir(directory) as entries:
+                numbers = [entry.name for entry in islice(entries, _NAMES_MOST)]
         except OSError:
             continue
         paths += [path for number in numbers

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import os
 import struct
 import time
 from dataclasses import dataclass, field
 from itertools import compress
 
+from . import description
+
 MAGIC = b"HRCOUNTS"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQQQQQ")
 STATES = {0: "none", 1: "running", 2: "finalized"}
+PAGE_MOST = 1 << 22  # bytes; the library's take some 100 KiB
 
 
 class Problem(Exception):
@@ -39,7 +42,8 @@ class Snapshot:
         values = self.words[places].tolist()
         rest = self.page.counter(name).get("rest")
         if rest:
-            values[rest["place"]] += self.value(rest["of"]) - sum(values)
+            # Not below 0, which the moments of different counters could bring about.
+            values[rest["place"]] = max(0, values[rest["place"]] + self.value(rest["of"]) - sum(values))
         return values
 
     def table(self, name: str) -> dict:
@@ -53,23 +57,67 @@ class Snapshot:
         if dimension != "peer":
             return self.page.labels(name)
         processes = self.words[self.page.places("peer.process")].tolist()
-        others = self.page.description["dimensions"]["peer"]["others"]
+        others = self.page.description["dimensions"]["peer"].get("others", {})
         labels: list = [process - 1 if process else None for process in processes]
         for place, label in others.items():
             labels[int(place)] = label
         return labels
 
 
+class Bytes:
+    """Memory that holds a page."""
+
+    def __init__(self, memory):
+        self._memory = memoryview(memory)
+        self.size = len(self._memory)
+
+    def part(self, at: int, length: int) -> bytes:
+        return bytes(self._memory[at:at + length])
+
+    def close(self) -> None:
+        self._memory.release()
+
+
+class File:
+    """An open file that holds a page. It is read and not mapped: one that is cut off meanwhile is an error and not a bus error.
+    Owner of the descriptor, which is closed with the object."""
+
+    def __init__(self, file: int):
+        self._file: int | None = file
+        self.size = os.fstat(file).st_size
+
+    def status(self) -> os.stat_result:
+        return os.fstat(self._file)
+
+    def name(self) -> str:
+        """As the system knows it."""
+        return os.readlink(f"/proc/self/fd/{self._file}")
+
+    def part(self, at: int, length: int) -> bytes:
+        """Shorter where the file is."""
+        return os.pread(self._file, length, at)
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+    __del__ = close
+
+
 class Page:
-    """A page, by the bytes that hold it: mapped memory of a process, or a part of a file."""
+    """A page, by the bytes that hold it: memory, or a file that a process keeps."""
 
     def __init__(self, memory, place: str = ""):
+        """`memory`: a File, which the page owns from now on, or bytes. Raises Problem."""
         self.place = place
         self.file: tuple[int, int] | None = None  # device and number, of a page that a process keeps
-        self._memory = memoryview(memory)
-        if len(self._memory) < HEAD.size:
-            raise Problem(f"{place}: {len(self._memory)} bytes are no page of counters")
-        magic, version, _, size, text_at, text_bytes, _, _ = HEAD.unpack_from(self._memory)
+        self.owner: int | None = None  # the user whose process keeps it
+        self._memory = memory if isinstance(memory, File) else Bytes(memory)
+        head = self._memory.part(0, HEAD.size)
+        if len(head) < HEAD.size:
+            raise Problem(f"{place}: {len(head)} bytes are no page of counters")
+        magic, version, _, self._size, text_at, text_bytes, _, _ = HEAD.unpack(head)
         if version == 0 and not any(magic):
             raise Problem(f"{place}: a page of counters that its process has not finished making")
         if magic != MAGIC:
@@ -77,35 +125,34 @@ class Page:
         if version != VERSION:
             raise Problem(f"{place}: a page of counters of version {version}; this reader knows version {VERSION}. "
                           "Use the `headrace` of the program's installation")
-        if size > len(self._memory) or text_at + text_bytes > size or text_at % 8:
-            raise Problem(f"{place}: a damaged page of counters: {len(self._memory)} bytes, where {size} belong")
+        if self._size > min(self._memory.size, PAGE_MOST) or text_at + text_bytes > self._size or text_at % 8 or text_at < HEAD.size:
+            raise Problem(f"{place}: a damaged page of counters: {self._memory.size} bytes, where {self._size} belong")
         try:
-            self.description = json.loads(bytes(self._memory[text_at:text_at + text_bytes]))
-            self._counters = {each["name"]: each for each in self.description["counters"]}
-            self._places = {name: self._slice(each, text_at) for name, each in self._counters.items()}
-            self._labels = {name: self._names(each) for name, each in self._counters.items()}
-            self.about = self.description["about"]
-            self.job, self.rank, self.size = self.about["job"], int(self.about["rank"]), int(self.about["size"])
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Problem(f"{place}: a damaged page of counters: what it says of itself cannot be read ({error})") from None
+            self.description = description.read(self._memory.part(text_at, text_bytes), text_at)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            raise Problem(f"{place}: a damaged page of counters: what it says of itself cannot be read ({description.printable(str(error)[:120])})") from None
+        self._counters = {each["name"]: each for each in self.description["counters"]}
+        self._places = {name: self._slice(each) for name, each in self._counters.items()}
+        labels = {name: self._names(each) for name, each in self.description["dimensions"].items()}
+        self._labels = {name: labels[each["dimension"]] if "dimension" in each else [""] for name, each in self._counters.items()}
+        self.about = self.description["about"]
+        self.job, self.rank, self.size = self.about["job"], self.about["rank"], self.about["size"]
         self._bytes = text_at
 
-    def _slice(self, counter: dict, limit: int) -> slice:
+    def _slice(self, counter: dict) -> slice:
         at, stride = counter["at"] // 8, counter.get("stride", 8) // 8
-        length = self._length(counter)
-        if counter["at"] % 8 or stride < 1 or (at + stride * (length - 1)) * 8 + 8 > limit:
-            raise ValueError(f"{counter['name']} lies outside")
+        length = self.description["dimensions"][counter["dimension"]]["length"] if "dimension" in counter else 1
         return slice(at, at + stride * (length - 1) + 1, stride)
 
-    def _length(self, counter: dict) -> int:
-        return self.description["dimensions"][counter["dimension"]]["length"] if "dimension" in counter else 1
-
-    def _names(self, counter: dict) -> list:
-        if "dimension" not in counter:
-            return [""]
-        dimension = self.description["dimensions"][counter["dimension"]]
+    @staticmethod
+    def _names(dimension: dict) -> list:
         names = list(dimension.get("labels", []))
         return names + list(range(len(names), dimension["length"]))
+
+    @property
+    def job_of_owner(self) -> str:
+        """The job's name; with the owner's number where that is another user, who may call a job as somebody else's is called."""
+        return self.job if self.owner in (None, os.geteuid()) else f"{self.job}@{self.owner}"
 
     @property
     def names(self) -> list[str]:
@@ -123,10 +170,18 @@ class Page:
         return self._labels[name]
 
     def raw(self) -> bytes:
-        return bytes(self._memory[:HEAD.unpack_from(self._memory)[3]])
+        """Raises Problem where its file has been cut off."""
+        return self._whole(self._size)
+
+    def _whole(self, length: int) -> bytes:
+        found = self._memory.part(0, length)
+        if len(found) < length:
+            raise Problem(f"{self.place}: this page of counters was cut off: {len(found)} bytes, where {length} belong")
+        return found
 
     def read(self) -> Snapshot:
-        copy = bytes(self._memory[:self._bytes])
+        """Raises Problem where its file has been cut off."""
+        copy = self._whole(self._bytes)
         _, _, state, _, _, _, begun, ended = HEAD.unpack_from(copy)
         return Snapshot(self, memoryview(copy).cast("Q"), STATES.get(state, "none"), begun / 1e9,
                         ended / 1e9 if ended else None)
@@ -134,12 +189,12 @@ class Page:
     def alive(self) -> bool:
         """Whether its process is there: the number may be another process's by now. Only on the process's host."""
         try:
-            with open(f"/proc/{self.about['pid']}/stat", encoding="utf-8", errors="replace") as file:
+            with open(f"/proc/{self.about.get('pid', 0)}/stat", encoding="utf-8", errors="replace") as file:
                 fields = file.read().rpartition(")")[2].split()
         except OSError:
             return False
-        return fields[0] not in "ZX" and int(fields[19]) == int(self.about["pid_started"])
+        return fields[0] not in "ZX" and int(fields[19]) == self.about.get("pid_started")
 
     def close(self) -> None:
-        """The mapping, if any, goes with the last reference to the page and its snapshots."""
-        self._memory.release()
+        """What holds it is given back; snapshots remain."""
+        self._memory.close()

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace import own_files
 from headrace.bench import child
 from headrace.doctor import gpu, single_copy
 
+_CPUS_MOST = 1 << 16
 UNLIMITED = resource.RLIM_INFINITY
 
 
@@ -49,7 +51,7 @@ class Facts:
     def read(self, path: str) -> str | None:
         """The text of a small file, stripped; None where it cannot be read."""
         try:
-            return self.path(path).read_text(errors="replace").strip()
+            return own_files.read_bytes(self.path(path)).decode(errors="replace").strip()
         except OSError:
             return None
 
@@ -88,11 +90,14 @@ def is_file(path: Path) -> bool:
 
 
 def cpu_list(text: str) -> frozenset[int]:
-    """Of the kernel's notation: 0-3,8."""
+    """Of the kernel's notation: 0-3,8. Raises ValueError."""
     found: set[int] = set()
     for part in filter(None, text.replace(" ", "").split(",")):
         first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
+        begin, end = int(first), int(last or first)
+        if not 0 <= begin <= end < _CPUS_MOST:
+            raise ValueError(f"{part[:40]} is no range of CPUs")
+        found.update(range(begin, end + 1))
     return frozenset(found)
 
 

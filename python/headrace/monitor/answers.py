@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace.monitor import query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.query import Range, Wrong
+from headrace.monitor.sealed import Late
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
+_ANSWER_SECONDS = 20.0
+_TIME_MOST = 1e11  # seconds since 1970; further than anybody's clock
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
            "internal": ("internal_to", 1)}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where answers come from: a history file, and the collector that fills it (none for a saved run)."""
+    """Where answers come from: a history file, and the collector that fills it (none for a saved run). `ending`: set when the
+    monitor ends, upon which questions end as well."""
 
     path: Path
     collector: Collector | None = None
+    ending: threading.Event = field(default_factory=threading.Event)
 
 
 def _time(text: str, name: str) -> float | None:
@@ -33,7 +39,7 @@ def _time(text: str, name: str) -> float | None:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not math.isfinite(value) or abs(value) > _TIME_MOST:
         raise Wrong(f"{name} is seconds since 1970; {text[:40]!r} is not")
     return value
 
@@ -96,9 +102,13 @@ ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     """Raises Wrong, Unreadable."""
-    db = connect(place.path)
+    db = connect(place.path, _ANSWER_SECONDS)
+    db.ending = place.ending
     try:
         return ANSWERS[name](db, asked)
+    except sqlite3.OperationalError as error:
+        ended = db.ended(error)
+        raise (ended if isinstance(ended, Exception) else Late("the monitor ends")) from None
     finally:
         db.close()
 

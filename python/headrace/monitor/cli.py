@@ -11,17 +11,18 @@ import tempfile
 import threading
 from pathlib import Path
 
-from headrace import counters
+from headrace import counters, own_files
 from headrace.counters.saved import MAGIC
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.export import main as export
-from headrace.monitor.history import Busy, History, Unreadable, connect, default_path
+from headrace.monitor.history import Busy, History, Unreadable, check, default_path
 from headrace.monitor.host import Host
 from headrace.monitor.hosts import secret
 from headrace.monitor.hosts.channel import Refused
 from headrace.monitor.hosts.gather import Gather
 from headrace.monitor.hosts.report import Reporter, parts_of
+from headrace.monitor.limits import many_descriptors
 from headrace.monitor.listen import Refused as CannotListen
 from headrace.monitor.listen import listen
 from headrace.monitor.pages import Pages
@@ -33,6 +34,7 @@ from headrace.problem import sentence
 _EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
            "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
 _EXTRA = "the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. headrace top needs neither."
+_CHECK_SECONDS = 300.0  # to look through a saved run
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -80,9 +82,11 @@ def _say(text: str) -> None:
 def _token(file: Path | None) -> str | None:
     if file is None:
         return None
-    token = file.read_text(encoding="utf-8").strip()
+    token = own_files.read_secret(file).strip()
     if len(token) < 16:
-        raise OSError(f"{file} holds no token of at least 16 characters")
+        raise own_files.Unfit(file, "it holds no token of at least 16 characters")
+    if not all("!" <= letter <= "~" for letter in token):
+        raise own_files.Unfit(file, "its token has spaces or characters that are not ASCII")
     return token
 
 
@@ -159,10 +163,10 @@ def _open(args: argparse.Namespace) -> int:
     if not args.open.exists():
         raise Unreadable(f"{args.open}: No such file; --open takes a saved run (--save), or the counters that mpiexec --save-counters wrote")
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
-        with open(args.open, "rb") as file:
+        with open(own_files.open_regular(args.open, 1 << 62), "rb") as file:
             is_counters = file.read(8) == MAGIC
         path = _counters_as_history(args.open, folder) if is_counters else args.open
-        connect(path).close()
+        check(path, _CHECK_SECONDS)
         return _serve(args, path, None)
 
 
@@ -197,6 +201,7 @@ def main(argv: list[str]) -> int:
         return pmpi(argv[1:])
     args = _arguments(argv)
     os.umask(0o077)
+    many_descriptors()
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
     except (Unreadable, Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:

@@ -6,6 +6,7 @@ second and at least every half a minute. Times are those of a clock that does no
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import traceback
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from headrace.monitor import clock
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
+from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Sweep
 from headrace.monitor.source import Source
 
@@ -41,6 +43,7 @@ class Collector:
         self.state = State()
         self.changed = threading.Condition()
         self._stop = threading.Event()
+        self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
         self.due = 0.0  # when the next round begins, by time.monotonic()
         self.details_least = 0.0  # what another asks for, who has to keep them
         self.details_seconds = _DETAILS_SECONDS[0]  # between two looks at all counters
@@ -66,7 +69,7 @@ class Collector:
             try:
                 self.round()
             except Exception as error:  # the jobs and the web page go on; what went wrong is said there
-                traceback.print_exc()
+                self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
                                     [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))
             now = time.monotonic()

@@ -9,15 +9,17 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
+import math
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from headrace import own_files
+from headrace.monitor import sealed
 from headrace.monitor.history import Unreadable, connect, default_path
 from headrace.monitor.query import Wrong, job_id
-from headrace.monitor.schema import MARKS, VIEWS
+from headrace.monitor.schema import FIRST_VIEWS, MARKS, VIEWS
 from headrace.problem import sentence
 
 _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
@@ -41,19 +43,28 @@ TABLES = {
 }
 
 
-def open_for_questions(path: Path) -> sqlite3.Connection:
-    """Read-only, with all views and tables of the newest form. Raises Unreadable."""
-    db = connect(path)
+def open_for_questions(path: Path) -> sealed.Sealed:
+    """Read-only, with all views and tables of the newest form, none of them the file's own. Raises Unreadable."""
+    db = connect(path, text_most=1 << 26)
+    db.execute("PRAGMA query_only = OFF")  # for the views in memory that follow; the file is open for reading alone
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
         db.execute(f"CREATE TEMP TABLE {MARKS}")
-    for name, select in VIEWS.items():
+    for name, select in {**VIEWS, **FIRST_VIEWS}.items():
         db.execute(f"CREATE TEMP VIEW {name} AS {select}")
+    db.execute("PRAGMA query_only = ON")
     return db
 
 
 def _batches(cursor: sqlite3.Cursor) -> Iterator[list[tuple]]:
     while rows := cursor.fetchmany(_ROWS):
         yield rows
+
+
+def _plain(value: object) -> object:
+    """What JSON has: bytes as hexadecimal digits, no number that is none."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: object) -> str:
@@ -77,8 +88,9 @@ def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
         yield "  ".join(names)
 
 
-def answer(db: sqlite3.Connection, sql: str, form: str) -> None:
-    """Prints what one statement gives. Raises Wrong."""
+def answer(db: sealed.Sealed, sql: str, form: str) -> None:
+    """Prints what one statement gives, which can only read. Raises Wrong, KeyboardInterrupt."""
+    sealed.only_reads(db)
     try:
         cursor = db.execute(sql)
         names = [column[0] for column in cursor.description or ()]
@@ -91,11 +103,14 @@ def answer(db: sqlite3.Connection, sql: str, form: str) -> None:
         elif form == "json":
             for rows in batches:
                 for row in rows:
-                    print(json.dumps(dict(zip(names, row))))
+                    print(json.dumps(dict(zip(names, map(_plain, row)))))
         else:
             for line in _table(names, batches):
                 print(line)
-    except (sqlite3.Error, sqlite3.Warning) as error:
+    except sqlite3.OperationalError as error:
+        ended = db.ended(error)
+        raise (Wrong(f"SQLite says: {ended}") if isinstance(ended, Exception) else ended) from None
+    except (sqlite3.Error, sqlite3.Warning, UnicodeError) as error:
         raise Wrong(f"SQLite says: {error}") from None
 
 
@@ -123,16 +138,12 @@ def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
     for table, select in TABLES.items():
         cursor = db.execute(select, {"key": key})
         names, file, count = [column[0] for column in cursor.description], folder / f"{table}.parquet", 0
-        schema, unfinished = _schema(arrow, names), folder / f".{table}.{os.getpid()}"
-        try:
-            with arrow.parquet.ParquetWriter(unfinished, schema) as writer:
-                for rows in _batches(cursor):
-                    columns = [arrow.array(_converted(name, values), kind) for name, values, kind in zip(names, zip(*rows), schema.types)]
-                    writer.write_batch(arrow.record_batch(columns, schema=schema))
-                    count += len(rows)
-            os.replace(unfinished, file)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        schema = _schema(arrow, names)
+        with own_files.unfinished(file) as unfinished, arrow.parquet.ParquetWriter(unfinished, schema) as writer:
+            for rows in _batches(cursor):
+                columns = [arrow.array(_converted(name, values), kind) for name, values, kind in zip(names, zip(*rows), schema.types)]
+                writer.write_batch(arrow.record_batch(columns, schema=schema))
+                count += len(rows)
         said.append(f"{file}: {count} rows")
     return said
 
@@ -164,6 +175,11 @@ def main(argv: list[str]) -> int:
         return 2
     except BrokenPipeError:
         sys.stdout = None
+    except KeyboardInterrupt:
+        return 130
+    except (TypeError, ValueError, OverflowError) as problem:
+        print(f"headrace monitor: {args.file} holds what no monitor has written ({problem})", file=sys.stderr)
+        return 2
     except (Unreadable, Wrong, OSError, sqlite3.Error) as problem:
         print(f"headrace monitor: {sentence(problem)}", file=sys.stderr)
         return 2

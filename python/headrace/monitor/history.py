@@ -13,12 +13,15 @@ import sqlite3
 import time
 from pathlib import Path
 
+from headrace import own_files
+from headrace.monitor import sealed
 from headrace.monitor.model import KINDS, PEERS, Sweep
 from headrace.monitor.schema import ADDED, OF_A_SPAN, TABLES, VERSION
 from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
 
 _MEBI = 1 << 20
+_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter where SQLite names what is no text
 
 
 def default_path() -> Path:
@@ -34,18 +37,43 @@ class Unreadable(Exception):
     """Not a history file that this version reads."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """For reading. Raises Unreadable."""
-    if not path.is_file():
-        raise Unreadable(f"{path} is not there")
+def connect(path: Path, seconds: float | None = None, text_most: int = _MEBI) -> sealed.Sealed:
+    """For reading; `seconds`: for all questions together. Raises Unreadable."""
     try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5, check_same_thread=False)
+        connection = sealed.connect(path, seconds, text_most)
+    except FileNotFoundError:
+        raise Unreadable(f"{path} is not there") from None
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}") from None
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from error
+    try:
         version = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise Unreadable(f"{path} is not a history of headrace monitor, or is damaged ({error})") from error
+    except _DAMAGED as error:
+        connection.close()
+        raise _unreadable(path, error) from error
     if version is None or version[0] != VERSION:
-        raise Unreadable(f"{path} has version {version and version[0]} of the history format, and this headrace reads version {VERSION}")
+        connection.close()
+        raise Unreadable(f"{path} has version {str(version and version[0])[:40]} of the history format, and this headrace reads version {VERSION}")
     return connection
+
+
+def _unreadable(path: Path, error: Exception) -> Unreadable:
+    return Unreadable(f"{path} is not a history of headrace monitor, or is damaged ({error})")
+
+
+def check(path: Path, seconds: float) -> None:
+    """Of a run that somebody else may have saved: all of it is what a monitor writes. Raises Unreadable, KeyboardInterrupt."""
+    connection = connect(path, seconds)
+    try:
+        sealed.check_contents(connection)
+    except sqlite3.OperationalError as error:
+        ended = connection.ended(error)
+        raise (_unreadable(path, ended) if isinstance(ended, Exception) else ended) from None
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from error
+    finally:
+        connection.close()
 
 
 class History:
@@ -59,12 +87,16 @@ class History:
         self.remarks: list[str] = []  # what a user should know: files set aside
         self.trouble = ""  # why nothing is written now
         self._again = 0.0  # when to try again after trouble
+        if path == default_path():
+            own_files.own_directory(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for ending in ("", "-wal", "-shm", "-journal", ".lock"):
+            own_files.ours_or_missing(path.with_name(path.name + ending))
         self._lock = self._take_lock()
         self._open()
 
     def _take_lock(self) -> int:
-        lock = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -75,7 +107,7 @@ class History:
     def _open(self) -> None:
         try:
             self._connect()
-        except (sqlite3.DatabaseError, Unreadable) as error:
+        except (*_DAMAGED, Unreadable) as error:
             if isinstance(error, sqlite3.OperationalError) and not self.path.exists():
                 raise OSError(f"cannot make {self.path}: {error}") from error
             self._set_aside(str(error))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from typing import TYPE_CHECKING
+
 from headrace.monitor.collector import State
 from headrace.monitor.model import Brief
+
+if TYPE_CHECKING:  # its web server need not be there
+    from headrace.monitor.door import Door
 
 _BRIEF = {
     "calls": ("headrace_calls_total", "counter", "Calls of MPI functions", 1),
@@ -66,5 +71,11 @@ def _lines(state: State) -> Iterable[str]:
     yield f"headrace_collector_cpu_seconds_total {state.cpu_seconds}"
 
 
-def text(state: State) -> str:
-    return "\n".join(_lines(state)) + "\n"
+def _strangers(door: Door) -> Iterable[str]:
+    yield from _head("headrace_page_dropped_total", "counter", "Connections to the page that were ended or not understood")
+    for why, count in (("crowd", door.dropped), ("late", door.late), ("malformed", door.malformed)):
+        yield f"headrace_page_dropped_total{_labels(why=why)} {count}"
+
+
+def text(state: State, door: Door | None = None) -> str:
+    return "\n".join([*_lines(state), *(_strangers(door) if door else ())]) + "\n"

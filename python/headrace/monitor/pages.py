@@ -14,7 +14,8 @@ from headrace.monitor import clock
 from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
 
 _LOOK_SECONDS = 1.8  # between two searches for new pages
-_PAGES_MOST = 4096
+_COUNTER_MOST = 1 << 58  # no process has counted more
+_JOB_MOST = 1 << 62  # of all ranks of a job together, which the history can add up
 
 
 class Pages:
@@ -35,9 +36,12 @@ class Pages:
         if not self._saved and time.monotonic() >= self._look_at:
             self._look()
         found = Sweep(clock.now(), remarks=[clean(problem, 300) for problem in self._problems[:8]])
+        sums: dict[str, int] = {}
         for place, page in list(self._pages.items()):
             try:
-                found.readings.append(reading(page, details, self._saved or place in self._gone, self._who))
+                one = reading(page, details, self._saved or place in self._gone, self._who)
+                _bounded(one, sums)
+                found.readings.append(one)
             except (Problem, KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
                 found.remarks.append(clean(f"{place}: this page cannot be read ({type(error).__name__}: {error})", 300))
                 self._gone.add(place)
@@ -51,7 +55,7 @@ class Pages:
     def _look(self) -> None:
         found = counters.look(known=self._pages.values(), idle=self._idle)
         self._problems = found.problems
-        seen = {page.place: page for page in found.pages[:_PAGES_MOST]}
+        seen = {page.place: page for page in found.pages}
         self._gone = set()
         for place, page in seen.items():
             known = self._pages.get(place)
@@ -64,6 +68,16 @@ class Pages:
                 self._gone.add(place)
         self._gone.update(place for place in self._pages if place not in seen)
         self._look_at = time.monotonic() + _LOOK_SECONDS
+
+
+def _bounded(one: Reading, sums: dict[str, int]) -> None:
+    """`sums`: the largest figures of each job's ranks, added up. Raises ValueError where a page says what cannot be."""
+    most = max(one.brief)
+    for counts in (one.details or {}).values():
+        most = max(most, *map(max, counts.values())) if counts else most
+    if most > _COUNTER_MOST or sums.get(one.rank.job, 0) + most > _JOB_MOST:
+        raise ValueError(f"it has counted to {most}")
+    sums[one.rank.job] = sums.get(one.rank.job, 0) + most
 
 
 def _value(now: Snapshot, name: str) -> int:
@@ -79,7 +93,7 @@ def _long_wait(now: Snapshot) -> int:
 def _rank(page: Page, now: Snapshot) -> Rank:
     about = page.about
     cores = about.get("cores", "")
-    return Rank(clean(str(page.job)), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
+    return Rank(clean(page.job_of_owner), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
                 clean(str(about.get("program", ""))).rpartition("/")[2], now.begun or now.taken,
                 clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")))
 
@@ -117,10 +131,10 @@ def _now(now: Snapshot) -> tuple[str, int | None]:
 def _marks(now: Snapshot) -> tuple[Mark, ...]:
     """Those that the page has kept, which are the last."""
     count = _value(now, "phase.marks")
-    if not count or "phase.time" not in now.page._counters:
+    if not count or not {"phase.time", "phase.level"} <= now.page._counters.keys():
         return ()
     times, levels = now.values("phase.time"), now.values("phase.level")
-    length = len(times)
+    length = min(len(times), len(levels))
     return tuple(Mark(number, clock.from_wall(times[number % length] / 1e9), _signed(levels[number % length])) for number in range(max(0, count - length), count))
 
 

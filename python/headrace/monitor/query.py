@@ -50,6 +50,7 @@ class Range:
 def ranks_of(text: str) -> frozenset[int] | None:
     """"0-3,8" as a set; None of nothing. Raises Wrong."""
     found: set[int] = set()
+    count = 0
     for part in text.replace(" ", "").split(","):
         if not part:
             continue
@@ -58,7 +59,8 @@ def ranks_of(text: str) -> frozenset[int] | None:
             begin, end = int(first), int(last) if dash else int(first)
         except ValueError:
             raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is neither") from None
-        if not 0 <= begin <= end < RANKS_MOST:
+        count += end - begin + 1
+        if not 0 <= begin <= end < RANKS_MOST or count > RANKS_MOST:
             raise Wrong(f"ranks are numbers and ranges such as 0-3,8; {part[:40]!r} is no range")
         found.update(range(begin, end + 1))
     return frozenset(found) or None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
+from headrace import own_files
 from headrace.monitor.history import connect
 from headrace.monitor.query import job_id
 from headrace.monitor.schema import ADDED, OF_A_JOB, OF_A_SPAN, TABLES, VERSION
@@ -18,14 +18,11 @@ def save(history: Path, file: Path, job: str = "") -> str:
     number = job_id(reader, job)
     size, program, key = reader.execute("SELECT size, program, key FROM jobs WHERE id = ?", (number,)).fetchone()
     reader.close()
-    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        _copy(history, unfinished, number)
-        os.replace(unfinished, file)
+        with own_files.unfinished(file) as name:
+            _copy(history, name, number)
     except sqlite3.Error as error:
         raise OSError(f"{file} cannot be written ({error})") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return f"{file}: job {key}, {program} on {size} ranks, {file.stat().st_size / 1e6:.1f} MB"
 
 

@@ -30,11 +30,15 @@ CREATE TABLE changes(span INTEGER, kind INTEGER, rank INTEGER, key INTEGER, coun
 CREATE TABLE totals(job INTEGER, kind INTEGER, rank INTEGER, key INTEGER, count INTEGER, bytes INTEGER, ns INTEGER,
                     PRIMARY KEY(job, kind, rank, key)) WITHOUT ROWID;
 CREATE TABLE machine(time INTEGER, host TEXT, what INTEGER, value REAL, PRIMARY KEY(time, host, what)) WITHOUT ROWID;
-CREATE VIEW named_totals AS
-  SELECT jobs.key AS job, kinds.name AS kind, totals.rank AS rank,
-         CASE kinds.key_is WHEN 'rank' THEN CAST(totals.key AS TEXT) ELSE names.name END AS name, count, bytes, ns
-  FROM totals JOIN jobs ON jobs.id = totals.job JOIN kinds ON kinds.id = totals.kind LEFT JOIN names ON names.id = totals.key;
 """
+
+# The one that was there from the beginning.
+FIRST_VIEWS = {
+    "named_totals": """SELECT jobs.key AS job, kinds.name AS kind, totals.rank AS rank,
+                              CASE kinds.key_is WHEN 'rank' THEN CAST(totals.key AS TEXT) ELSE names.name END AS name, count, bytes, ns
+                       FROM totals JOIN jobs ON jobs.id = totals.job JOIN kinds ON kinds.id = totals.kind LEFT JOIN names ON names.id = totals.key""",
+}
+TABLES += "".join(f"CREATE VIEW {name} AS {select};\n" for name, select in FIRST_VIEWS.items())
 
 # Views for those who ask by SQL, with jobs, kinds and counters by their names.
 VIEWS = {

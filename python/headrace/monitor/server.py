@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from headrace.monitor import metrics
 from headrace.monitor.answers import ANSWERS, Place, answer, news
 from headrace.monitor.auth import Gate
+from headrace.monitor.door import Door
 from headrace.monitor.history import Unreadable
 from headrace.monitor.query import Wrong
 
@@ -30,6 +31,7 @@ _HEADERS = {
                                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 }
+_REFUSED = {**_HEADERS, "Connection": "close"}
 _EVENT_SECONDS = 0.25  # how often the event stream looks for something new
 _STREAMS_MOST = 32
 
@@ -50,20 +52,26 @@ class Guard:
 
     async def _refusal(self, request: Request) -> Response | None:
         if not self.gate.known_name(request.headers.get("host", "")):
-            return PlainTextResponse("headrace monitor: this name is not one of mine; open the address that it printed\n", 421, _HEADERS)
+            return PlainTextResponse("headrace monitor: this name is not one of mine; open the address that it printed\n", 421, _REFUSED)
         said = request.query_params.get("token")
         if said is not None and self.gate.right(said) and request.url.path == "/":
             kept = "&".join(f"{name}={value}" for name, value in request.query_params.multi_items() if name != "token")
             moved = RedirectResponse("/" + (f"?{kept}" if kept else ""), 303, _HEADERS)
             moved.set_cookie(self.gate.cookie, said, httponly=True, samesite="strict")
+            self._shown(request)
             return moved
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         held = bearer if scheme.lower() == "bearer" else said if said is not None else request.cookies.get(self.gate.cookie)
         if self.gate.right(held):
+            self._shown(request)
             return None
         if held is not None:
             await self.gate.slow_down()
-        return PlainTextResponse("headrace monitor: open the address that it printed, with its token\n", 403, _HEADERS)
+        return PlainTextResponse("headrace monitor: open the address that it printed, with its token\n", 403, _REFUSED)
+
+    @staticmethod
+    def _shown(request: Request) -> None:
+        request.app.state.door.shown(request.scope.get("client"))
 
 
 async def _answer(request: Request) -> Response:
@@ -72,11 +80,13 @@ async def _answer(request: Request) -> Response:
         return JSONResponse({"problem": f"there is nothing named {name[:40]!r}"}, 404, _HEADERS)
     try:
         found = await run_in_threadpool(answer, request.app.state.place, name, request.query_params)
+        return JSONResponse(found, 200, _HEADERS)
     except Wrong as wrong:
         return JSONResponse({"problem": str(wrong)}, 400, _HEADERS)
     except (Unreadable, sqlite3.Error) as error:
         return JSONResponse({"problem": f"the history cannot be read: {error}"}, 503, _HEADERS)
-    return JSONResponse(found, 200, _HEADERS)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return JSONResponse({"problem": f"the history holds what no monitor has written ({type(error).__name__})"}, 503, _HEADERS)
 
 
 async def _events(request: Request) -> Response:
@@ -105,7 +115,7 @@ async def _metrics(request: Request) -> Response:
     collector = request.app.state.place.collector
     if collector is None:
         return PlainTextResponse("headrace monitor: a saved run has no metrics of now\n", 404, _HEADERS)
-    return PlainTextResponse(metrics.text(collector.state), 200, _HEADERS, "text/plain; version=0.0.4")
+    return PlainTextResponse(metrics.text(collector.state, request.app.state.door), 200, _HEADERS, "text/plain; version=0.0.4")
 
 
 def _asset(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -120,5 +130,5 @@ def application(place: Place, gate: Gate) -> Starlette:
         if file.suffix in _TYPES:
             routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", _asset(file.name, _TYPES[file.suffix])))
     app = Starlette(routes=routes, middleware=[Middleware(Guard, gate=gate), Middleware(GZipMiddleware, minimum_size=4096, compresslevel=1)])
-    app.state.place, app.state.streams, app.state.closing = place, 0, False
+    app.state.place, app.state.streams, app.state.closing, app.state.door = place, 0, False, Door()
     return app

@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import asdict, dataclass
 
 from headrace.monitor import chance
+from headrace.monitor.limits import many_descriptors
 from headrace.monitor.model import SUMS, Brief, Reading, Sweep
 from headrace.monitor.pages import Pages
 from headrace.monitor.points import point
@@ -170,6 +171,7 @@ def _printed(source: Source, args: argparse.Namespace) -> int:
 
 def main(argv: list[str], source: Source | None = None) -> int:
     args = _arguments(argv)
+    many_descriptors()
     source = source or Pages()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # names may have letters that the terminal has not

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace import counters
+from headrace import counters, own_files
 from headrace.bench.child import Failed, run
 from headrace.bench.figure import size_text
 from headrace.bench.grid import grid
@@ -90,6 +90,8 @@ def queries(saved: Saved, cpus: int) -> Iterator[tuple[Query, int]]:
     each = max(hosts.values())
     for place, count in sorted(saved.sum("collective.sizes").items()):
         operation, size = divmod(place, dimension["sizes"])
+        if operation >= len(dimension["operations"]):
+            raise Failed(f"{saved.name} has counted operations that it has no name for")
         least, most = (0, 0) if size == 0 else (1 << (size - 1), (1 << size) - 1)
         yield (Query(dimension["operations"][operation], least, most, saved.pages[0].size, len(hosts), each,
                      len(hosts) == 1 and each > cpus), max(1, count // len(saved.pages)))
@@ -137,8 +139,15 @@ def limits(saved: Saved, text: str) -> str:
     return grid(["limit", "value", f"goes another way, of {total} messages", "why"], lines, False)
 
 
+def _is_saved(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with open(own_files.open_regular(path, 1 << 62), "rb") as file:
+        return file.read(8) == b"HRSAVED1"
+
+
 def _pages(programs: Programs, words: Sequence[str], work: Path) -> Saved:
-    if len(words) == 1 and Path(words[0]).is_file() and Path(words[0]).open("rb").read(8) == b"HRSAVED1":
+    if len(words) == 1 and _is_saved(Path(words[0])):
         return Saved(words[0], counters.load(words[0]))
     if len(words) == 1 and words[0].endswith(".hrc"):
         return Saved(words[0], counters.load(words[0]))  # says what is wrong with it
@@ -155,7 +164,7 @@ def explain(build: Path, words: Sequence[str]) -> int:
         saved = _pages(programs, words, Path(work))
         print(saved.head())
         of_rows, of_messages = known["tuning_file"], known["messages"]
-        rows = [] if of_rows["problem"] or not of_rows["found"] else json.loads(Path(of_rows["path"]).read_text())["rows"]
+        rows = [] if of_rows["problem"] or not of_rows["found"] else json.loads(own_files.read_text(of_rows["path"], 1 << 24))["rows"]
         state = f"{of_rows['path']}: {of_rows['problem'] or ('not there' if not of_rows['found'] else f'{len(rows)} rows')}"
         print(f"tuning file {state}\n\n{collectives(saved, rows, known['machine']['cpus'])}")
         used = "" if of_messages["left_out"] else files.text_before(Path(of_messages["path"])) if of_messages["path"] else ""

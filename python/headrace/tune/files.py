@@ -4,24 +4,33 @@ them the picture; each whole, or not at all."""
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
+from headrace import own_files
+from headrace.own_files import Unfit
+
 FORMAT = 1
+_MOST = 1 << 24  # bytes
 
 
 def put(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
+    with own_files.replacing(path) as file:
+        file.write(text)
+
+
+def fit(path: Path | None) -> None:
+    """Before anything is measured: it is free, or a file that can be read and replaced. Raises Unfit, OSError."""
+    if path is not None:
+        _text(path)
+
+
+def _text(path: Path) -> str:
+    """Empty where there is none."""
     try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        return own_files.read_text(path, _MOST)
+    except FileNotFoundError:
+        return ""
 
 
 def write_rows(path: Path, content: dict) -> None:
@@ -34,17 +43,21 @@ def write_rows(path: Path, content: dict) -> None:
 def rows_before(path: Path, machine: dict, version: str) -> list[dict]:
     """Those of an earlier file, if it is one of this machine and version: others' rows are not kept."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(_text(path) or "{}")
         fits = content["format"] == FORMAT and content["machine"] == machine and content["version"] == version
         return [row for row in content["rows"] if row["operation"] and row["algorithm"]] if fits else []
-    except (OSError, ValueError, KeyError, TypeError):
+    except Unfit:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
 def text_before(path: Path) -> str:
     try:
-        return path.read_text()
-    except (OSError, ValueError):
+        return _text(path)
+    except Unfit:
+        raise
+    except OSError:
         return ""
 
 

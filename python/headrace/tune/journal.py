@@ -11,7 +11,10 @@ import json
 import os
 from pathlib import Path
 
+from headrace import own_files
 from headrace.bench.child import Failed
+
+_MOST = 1 << 26  # characters
 
 
 class Journal:
@@ -22,18 +25,20 @@ class Journal:
         if path is None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 (held until the end)
+        own_files.ours_or_missing(path)
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666), "a+",
+                               encoding="utf-8")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
             raise Failed(f"another headrace tune is at work on {path}") from None
         self._file.seek(0)
-        lines = [] if afresh else self._file.readlines()
+        lines = [] if afresh else self._file.read(_MOST).splitlines(keepends=True)
         if lines and _read(lines[0]) == {"head": head}:
             for line in lines[1:]:
                 entry = _read(line)
-                if isinstance(entry, dict) and "key" in entry and "value" in entry:
+                if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "value" in entry:
                     self.found[entry["key"]] = entry["value"]
         self._file.truncate(0)
         self._write({"head": head})
@@ -63,5 +68,5 @@ class Journal:
 def _read(line: str) -> object:
     try:
         return json.loads(line) if line.endswith("\n") else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

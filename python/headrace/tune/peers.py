@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace import own_files
 from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs
 
@@ -90,7 +91,7 @@ def in_allocation(environment: Mapping[str, str]) -> bool:
     if environment.get("SLURM_JOB_ID"):
         return int(environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1") > 1
     try:
-        return len(set(Path(environment["PBS_NODEFILE"]).read_text().split())) > 1
+        return len(set(own_files.read_text(environment["PBS_NODEFILE"], 1 << 24).split())) > 1
     except (KeyError, OSError):
         return False
 

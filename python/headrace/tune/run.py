@@ -158,6 +158,8 @@ def tune(args: argparse.Namespace, words: list[str]) -> int:
     programs = locate(args.build or Path(sys.prefix))
     known = selection(programs)
     places = _places(args, known)
+    for path in (places.rows, places.messages):
+        files.fit(path)
     part = places.beside(".part")
     journal = Journal(part, {"format": 1, "version": known["version"], "machine": known["machine"]}, args.afresh)
     work = Work(journal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from headrace import own_files
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
@@ -18,7 +19,7 @@ _PREFIXES = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "MPICH_": "MPICH"
 def is_ours(path: Path) -> bool:
     """Of any Headrace: a mark in the file, as names and links tell little."""
     try:
-        return _MARK in path.read_bytes()
+        return _MARK in own_files.read_bytes(path, 1 << 28)
     except OSError:
         return False
 

@@ -54,25 +54,29 @@ class JobFacts:
     problems: Sequence[str] = ()  # pages that cannot be read
 
 
-def _jobs(pages: Iterable[counters.Page], running: bool) -> list[Job]:
+def _jobs(pages: Iterable[counters.Page], running: bool, problems: list[str]) -> list[Job]:
     grouped: dict[str, list[Rank]] = {}
     sizes: dict[str, int] = {}
     for page in pages:
-        now = page.read()
+        try:
+            now = page.read()
+        except counters.Problem as problem:
+            problems.append(str(problem))
+            continue
         alive = not running or now.state == "finalized" or page.alive()
-        grouped.setdefault(page.job, []).append(Rank(page.rank, page.about, now, alive))
-        sizes[page.job] = page.size
+        grouped.setdefault(page.job_of_owner, []).append(Rank(page.rank, page.about, now, alive))
+        sizes[page.job_of_owner] = page.size
     return [Job(name, sizes[name], ranks) for name, ranks in grouped.items()]
 
 
 def of(what: str) -> JobFacts:
     """`what`: a file, the name of a job, or "" for all jobs of this user on this host. Raises counters.Problem or OSError."""
     if what and Path(what).is_file():
-        return JobFacts(_jobs(counters.load(what), running=False))
+        return JobFacts(_jobs(counters.load(what), running=False, problems=[]))
     found = counters.look(what or None)
     if what and not found.pages:
         raise counters.Problem(f"{what}: there is no such file, and no such job of this user runs on this host")
-    return JobFacts(_jobs(found.pages, running=True), found.problems)
+    return JobFacts(_jobs(found.pages, True, found.problems), found.problems)
 
 
 def numbers(ranks: Iterable[int]) -> str:

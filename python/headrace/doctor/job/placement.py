@@ -11,7 +11,10 @@ from headrace.doctor.job.facts import Job, JobFacts, Rank, ranks_of
 
 
 def cores(rank: Rank) -> frozenset[int]:
-    return cpu_list(rank.about.get("cores") or "")
+    try:
+        return cpu_list(rank.about.get("cores") or "")
+    except ValueError:
+        return frozenset()  # not known
 
 
 def _cores(number: int) -> str:

@@ -105,17 +105,33 @@ def _unpack(body: bytes) -> object:
         raise Refused(f"a message that cannot be unpacked ({error})") from None
 
 
-def accept(connection: socket.socket, secret: bytes) -> Channel:
-    """The monitor's side. Raises WrongSecret before anything that the other says means something."""
-    own = secrets.token_bytes(_NONCE)
-    connection.settimeout(_GREETING_SECONDS)
-    connection.sendall(_MAGIC + own)
-    said = _read(connection, len(_MAGIC) + _NONCE + _TAG, _GREETING_SECONDS)
-    other, proof = said[len(_MAGIC):-_TAG], said[-_TAG:]
-    if not hmac.compare_digest(proof, _digest(secret, b"collector", own, other)) or said[:len(_MAGIC)] != _MAGIC:
-        raise WrongSecret("it does not know the secret")
-    connection.sendall(_digest(secret, b"monitor", own, other))
-    return Channel(connection, _digest(secret, b"messages", own, other), b"monitor", b"collector")
+class Greeting:
+    """The monitor's side of the proof, in steps that do not wait: many who say nothing cost a socket each, and no thread. The
+    connection is the caller's."""
+
+    def __init__(self, connection: socket.socket, secret: bytes):
+        """Raises OSError."""
+        self._connection, self._secret, self._said = connection, secret, b""
+        self._own = secrets.token_bytes(_NONCE)
+        self.until = time.monotonic() + _GREETING_SECONDS
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.send(_MAGIC + self._own)
+
+    def take(self) -> Channel | None:
+        """When something can be read: the channel once the secret is proven, None until then. Raises WrongSecret before
+        anything that the other says means something, Closed, OSError."""
+        part = self._connection.recv(len(_MAGIC) + _NONCE + _TAG - len(self._said))
+        if not part:
+            raise Closed("the connection was closed")
+        self._said += part
+        if len(self._said) < len(_MAGIC) + _NONCE + _TAG:
+            return None
+        other, proof = self._said[len(_MAGIC):-_TAG], self._said[-_TAG:]
+        if not hmac.compare_digest(proof, _digest(self._secret, b"collector", self._own, other)) or not self._said.startswith(_MAGIC):
+            raise WrongSecret("it does not know the secret")
+        self._connection.send(_digest(self._secret, b"monitor", self._own, other))
+        return Channel(self._connection, _digest(self._secret, b"messages", self._own, other), b"monitor", b"collector")
 
 
 def connect(host: str, port: int, secret: bytes, seconds: float = _GREETING_SECONDS) -> Channel:

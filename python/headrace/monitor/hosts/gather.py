@@ -1,6 +1,7 @@
 """What the collectors of other hosts report, as a source together with this host's pages.
 
-A thread takes connections, and each has a thread of its own. What a host said last is kept; figures of a host that has not just
+A thread takes connections, and each has a thread of its own as soon as it has proven the secret. Of too many that have not, the
+oldest goes, so that one that knows the secret is heard whoever else comes. What a host said last is kept; figures of a host that has not just
 said something are left out, and its jobs are named as unseen, so that they do not count as ended. One that is lost is shown for a
 while, and is the same again when it comes back.
 
@@ -10,6 +11,7 @@ Owner: the command. Threads: sweep() of the collector's; the rest by `_lock`.
 from __future__ import annotations
 
 import contextlib
+import selectors
 import socket
 import threading
 import time
@@ -19,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from headrace.monitor import clock
 from headrace.monitor.auth import Slower
 from headrace.monitor.collector import Collector
-from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, accept
+from headrace.monitor.hosts.channel import Channel, Greeting, Refused, WrongSecret
 from headrace.monitor.hosts.message import Report, Wrong, unpack
+from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
 
@@ -28,7 +31,9 @@ _FRESH = 1.25  # periods: what is older is left out of a sweep
 _LOST_SECONDS = 10.0  # without a report
 _FORGET_SECONDS = 900.0  # after which a lost host's jobs count as ended
 _CONNECTIONS_MOST = 1024
-_STRANGERS_MOST = 32  # that have not proven the secret yet
+_STRANGERS_MOST = 256  # that have not proven the secret yet
+_REFUSED_MOST = 64  # that have proven not to know it, and wait for the answer
+_CLOSED_SECONDS = 0.3  # after which the end of the monitor is noticed
 _AHEAD = 0.3  # of a period: how long before the collector's round reports are asked for
 _CLOCK = 0.5  # seconds by which another clock may be off before its times are corrected
 
@@ -55,6 +60,13 @@ def _corrected(reading: Reading, by: float) -> Reading:
     return replace(reading, rank=rank, marks=tuple(mark._replace(time=mark.time + by) for mark in reading.marks))
 
 
+def _address(connection: socket.socket) -> str:
+    try:
+        return connection.getpeername()[0]
+    except OSError:
+        return "an address that is gone"
+
+
 class Gather:
     def __init__(self, own: Source, listener: socket.socket, secret: bytes, say: Callable[[str], None]):
         self.own, self._listener, self._secret, self._say = own, listener, secret, say
@@ -62,7 +74,10 @@ class Gather:
         self._lock = threading.Lock()
         self._hosts: dict[str, _Host] = {}
         self._slower = Slower()
-        self._strangers = threading.BoundedSemaphore(_STRANGERS_MOST)
+        self._wrong = Seldom(say)
+        self._misunderstood = Seldom(say)
+        self._strangers: dict[socket.socket, Greeting] = {}  # of the thread that takes connections, as is the next one
+        self._refused: dict[socket.socket, float] = {}  # until when
         self._closing = False
         self._open: set[socket.socket] = set()
 
@@ -82,46 +97,96 @@ class Gather:
 
     # --- connections ---
     def _take(self) -> None:
-        while not self._closing:
+        with selectors.DefaultSelector() as waiting:
+            self._listener.setblocking(False)
+            waiting.register(self._listener, selectors.EVENT_READ)
             try:
-                connection, where = self._listener.accept()
-            except OSError:
-                if self._closing:
-                    return
-                time.sleep(0.2)  # no descriptors left
-                continue
-            with self._lock:
-                full = len(self._open) >= _CONNECTIONS_MOST
-            if full or not self._strangers.acquire(blocking=False):
-                connection.close()
-                continue
-            with self._lock:
-                self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection, where[0]), name="headrace-report", daemon=True).start()
+                while not self._closing:
+                    for key, _ in waiting.select(_CLOSED_SECONDS):
+                        if key.fileobj is self._listener:
+                            self._greet(waiting)
+                        elif key.fileobj in self._strangers:
+                            self._hear(key.fileobj, waiting)
+                    self._drop_late(waiting)
+            finally:
+                for connection in [*self._strangers, *self._refused]:
+                    connection.close()
 
-    def _serve(self, connection: socket.socket, address: str) -> None:
+    def _greet(self, waiting: selectors.BaseSelector) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # gone again
+        except OSError:
+            if self._strangers:  # no descriptors left
+                self._forget_stranger(next(iter(self._strangers)), waiting).close()
+            elif not self._closing:
+                time.sleep(0.05)
+            return
+        try:
+            self._strangers[connection] = Greeting(connection, self._secret)
+        except OSError:
+            connection.close()
+            return
+        waiting.register(connection, selectors.EVENT_READ)
+        if len(self._strangers) > _STRANGERS_MOST:
+            self._forget_stranger(next(iter(self._strangers)), waiting).close()
+
+    def _forget_stranger(self, connection: socket.socket, waiting: selectors.BaseSelector) -> socket.socket:
+        del self._strangers[connection]
+        waiting.unregister(connection)
+        return connection
+
+    def _hear(self, connection: socket.socket, waiting: selectors.BaseSelector) -> None:
+        try:
+            channel = self._strangers[connection].take()
+        except WrongSecret:
+            self._refuse(self._forget_stranger(connection, waiting))
+            return
+        except (Refused, OSError):
+            self._forget_stranger(connection, waiting).close()
+            return
+        if channel is None:
+            return
+        self._forget_stranger(connection, waiting)
+        with self._lock:
+            full = len(self._open) >= _CONNECTIONS_MOST
+            if not full:
+                self._open.add(connection)
+        if full:
+            connection.close()
+            return
+        try:
+            threading.Thread(target=self._serve, args=(connection, channel), name="headrace-report", daemon=True).start()
+        except RuntimeError:  # no more threads
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+    def _refuse(self, connection: socket.socket) -> None:
+        """It is told late that its secret is wrong."""
+        self._refused[connection] = time.monotonic() + self._slower.wrong()
+        self._wrong(f"somebody at {_address(connection)} wanted to report and does not know the secret; refused")
+        if len(self._refused) > _REFUSED_MOST:
+            first = next(iter(self._refused))
+            del self._refused[first]
+            first.close()
+
+    def _drop_late(self, waiting: selectors.BaseSelector) -> None:
+        now = time.monotonic()
+        for connection in [each for each, greeting in self._strangers.items() if greeting.until < now]:
+            self._forget_stranger(connection, waiting).close()
+        for connection in [each for each, until in self._refused.items() if until < now]:
+            del self._refused[connection]
+            connection.close()
+
+    def _serve(self, connection: socket.socket, channel: Channel) -> None:
         try:
             with connection:
-                channel = self._proven(connection, address)
-                if channel:
-                    self._listen(channel, address)
+                self._listen(channel, _address(connection))
         finally:
             with self._lock:
                 self._open.discard(connection)
-
-    def _proven(self, connection: socket.socket, address: str) -> Channel | None:
-        try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return accept(connection, self._secret)
-        except WrongSecret:
-            delay = self._slower.wrong()
-            self._say(f"somebody at {address} wanted to report and does not know the secret; refused")
-            time.sleep(delay)
-        except (Refused, OSError):
-            pass  # gone, or silent
-        finally:
-            self._strangers.release()
-        return None
 
     def _listen(self, channel: Channel, address: str) -> None:
         host, why = None, ""
@@ -141,7 +206,7 @@ class Gather:
         if host:
             self._lose(host, channel, why)
         elif why and not self._closing:
-            self._say(f"a collector at {address} was not understood: {why}")
+            self._misunderstood(f"a collector at {address} was not understood: {why}")
 
     def _wait(self) -> float:
         """Seconds after which the next look there is in time for the collector's next round but one at most."""

@@ -7,6 +7,8 @@ import secrets
 import sys
 from pathlib import Path
 
+from headrace import own_files
+
 _LEAST = 16  # characters
 _MOST = 1024
 
@@ -25,14 +27,11 @@ def read(path: Path) -> bytes:
     if str(path) == "-":
         return _checked(sys.stdin.readline(_MOST), "standard input")
     try:
-        with open(path, encoding="utf-8") as file:
-            if os.fstat(file.fileno()).st_mode & 0o077:
-                raise Unusable(f"{path} can be read by others, so it is no secret; make a new one, of mode 600")
-            return _checked(file.read(_MOST), str(path))
+        return _checked(own_files.read_secret(path, _MOST), str(path))
+    except own_files.Unfit as unfit:
+        raise Unusable(f"no secret: {unfit}") from None
     except OSError as error:
         raise Unusable(f"no secret: {path}: {error.strerror}. The monitor makes it (headrace monitor --reports); bring it here") from None
-    except UnicodeDecodeError:
-        raise Unusable(f"{path} holds no text") from None
 
 
 def _checked(text: str, place: str) -> bytes:
@@ -47,6 +46,8 @@ def read_or_make(path: Path) -> bytes:
     if str(path) == "-" or path.exists():
         return read(path)
     try:
+        if path == default_path():
+            own_files.own_directory(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "w", encoding="utf-8") as out:

@@ -5,6 +5,7 @@
  * where MPI_Finalize leaves it as a file. Calls that an MPI makes of itself within a call are not counted. Threads:
  * any; sums are added to atomically (relaxed), what the rank does now is the last call's. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -71,10 +71,22 @@ static void hr_publish(void) {
   free(text.at);
 }
 
+/* The directory may be one that others can write to: what they have put there by this name is left alone. */
+static FILE* hr_own_file(const char* path) {
+  struct stat status;
+  const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (file < 0) return NULL;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 &&
+      ftruncate(file, 0) == 0)
+    return fdopen(file, "w");
+  close(file);
+  return NULL;
+}
+
 static void hr_save(const char* directory) {
   char path[PATH_MAX];
   if (!directory || (size_t)snprintf(path, sizeof path, "%s/%s", directory, hr_name) >= sizeof path) return;
-  FILE* file = fopen(path, "w");
+  FILE* file = hr_own_file(path);
   if (!file || fwrite(hr_shared, hr_shared->head.bytes, 1, file) != 1)
     fprintf(stderr, "headrace pmpi: %s could not be written\n", path);
   if (file) fclose(file);

@@ -1,0 +1,108 @@
+"""The text by which a page describes itself, checked: its form, its places, and how much it may make a reader keep."""
+
+from __future__ import annotations
+
+import json
+
+TEXT_MOST = 1 << 18  # bytes; the library leaves room for 48 KiB
+_COUNTERS_MOST = 4096
+_NAME_MOST = 256  # characters
+_NUMBER_MOST = 1 << 31
+_KINDS = ("sum", "level", "high_water")
+
+
+def _whole(value: object, name: str, most: int = _NUMBER_MOST) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{name} is no number from 0 to {most}")
+    return value
+
+
+def printable(text: str) -> str:
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _name(value: object, name: str) -> str:
+    if type(value) is not str or not 0 < len(value) <= _NAME_MOST or not value.isprintable():
+        raise ValueError(f"{name} is no name")
+    return value
+
+
+def _about(about: dict) -> None:
+    """All of it has the type that readers expect, also where a page says less."""
+    for name, value in about.items():
+        if type(value) is str:
+            about[name] = printable(value)
+    _name(about["job"], "job")
+    _whole(about["rank"], "rank")
+    _whole(about["size"], "size")
+    for name in ("host", "program", "library", "cores", "gpus"):
+        if type(about.setdefault(name, "")) is not str:
+            raise ValueError(f"{name} is no text")
+    for name in ("pid", "host_number", "user"):
+        _whole(about.setdefault(name, 0), name, 1 << 32)
+    _whole(about.setdefault("pid_started", 0), "pid_started", 1 << 63)
+
+
+def _dimension(name: str, dimension: dict, words: int) -> None:
+    length = _whole(dimension["length"], f"the length of {name}", words)
+    labels, others = dimension.get("labels", []), dimension.get("others", {})
+    if type(labels) is not list or len(labels) > length or any(type(label) is not str for label in labels):
+        raise ValueError(f"the labels of {name} are none")
+    if type(others) is not dict or len(others) > length or not all(
+            place.isascii() and place.isdecimal() and len(place) < 10 and int(place) < length and type(label) is str for place, label in others.items()):
+        raise ValueError(f"the labels of {name} are none")
+    labels[:] = map(printable, labels)
+    if name == "operation_size":
+        operations, sizes = dimension["operations"], _whole(dimension["sizes"], "sizes", 64)
+        if type(operations) is not list or any(type(each) is not str for each in operations) or sizes < 1 or labels:
+            raise ValueError("the operations are none")
+        operations[:] = map(printable, operations)
+
+
+def _counter(counter: dict, dimensions: dict, limit: int) -> int:
+    """How many places it has."""
+    name = _name(counter["name"], "the name of a counter")
+    if counter.setdefault("kind", "sum") not in _KINDS:
+        raise ValueError(f"{name} is of no kind")
+    at, stride = (_whole(value, f"a place of {name}", 1 << 63) for value in (counter["at"], counter.get("stride", 8)))
+    length = dimensions[counter["dimension"]]["length"] if "dimension" in counter else 1
+    if length < 1 or at % 8 or stride % 8 or stride < 8 or at + stride * (length - 1) + 8 > limit:
+        raise ValueError(f"{name} lies outside")
+    return length
+
+
+def _rest(counter: dict, counters: dict[str, dict], dimensions: dict) -> None:
+    rest = counter.get("rest")
+    if rest is None:
+        return
+    length = dimensions[counter["dimension"]]["length"] if "dimension" in counter else 1
+    if _whole(rest["place"], f"the rest of {counter['name']}") >= length or "rest" in counters[rest["of"]]:
+        raise ValueError(f"the rest of {counter['name']} is none")
+
+
+def read(text: bytes, limit: int) -> dict:
+    """`limit`: bytes of the page that hold counters. Raises ValueError, KeyError, TypeError, AttributeError, RecursionError."""
+    if len(text) > TEXT_MOST:
+        raise ValueError(f"a text of {len(text)} bytes; {TEXT_MOST} are the most")
+    said = json.loads(text)
+    about, dimensions, entries = said["about"], said["dimensions"], said["counters"]
+    _about(about)
+    for name, dimension in dimensions.items():
+        _dimension(_name(name, "a dimension"), dimension, limit // 8)
+    if type(entries) is not list or len(entries) > _COUNTERS_MOST:
+        raise ValueError(f"no list of at most {_COUNTERS_MOST} counters")
+    places = sum(_counter(entry, dimensions, limit) for entry in entries)
+    if places > 2 * (limit // 8):
+        raise ValueError("its counters have more places than the page")
+    counters = {entry["name"]: entry for entry in entries}
+    if len(counters) != len(entries):
+        raise ValueError("a counter is there twice")
+    for entry in entries:
+        _rest(entry, counters, dimensions)
+    for name, dimension in (("peer.process", "peer"), ("collective.sizes", "operation_size")):
+        if name in counters and (counters[name].get("dimension") != dimension or "rest" in counters[name]):
+            raise ValueError(f"{name} is no table of {dimension}")
+    process = counters.get("peer.process")
+    if process is None and any(entry.get("dimension") == "peer" for entry in entries):
+        raise ValueError("peers have no names")
+    return said

@@ -1,0 +1,151 @@
+"""A history that somebody else may have made, opened for questions: it is only read, each question ends, and what is in the file
+decides neither.
+
+A file of SQLite is a program to some extent: views, triggers and virtual tables run when a table of that name is read. So the
+tables must be those that a monitor makes, and the views of ours are never taken from the file.
+
+Owner: the caller closes the connection. Threads: one at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+from headrace.own_files import open_regular
+from headrace.monitor.schema import ADDED, TABLES
+
+_OPERATIONS = 100_000  # of SQLite's machine between two looks at the clock and at signals
+_TEXT_MOST = 1 << 20  # bytes of a value
+_SCHEMA_MOST = 200  # tables, indices and views
+_NULLS = {("points", "slowest")}
+_NAME_MOST = 1000  # characters
+_REAL_MOST = 1e18
+_SUM_MOST = 4e18  # that integers of one column may add up to, so that no sum of them overflows
+
+_PRAGMAS = ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0")
+_READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_ASKING = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "database_list", "compile_options",
+                     "function_list", "pragma_list"})
+_FUNCTIONS_NOT = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
+
+
+class Unusual(sqlite3.DatabaseError):
+    """The file is no history that a monitor has made: a few words."""
+
+
+class Late(sqlite3.OperationalError):
+    """A question took longer than it may."""
+
+
+@functools.cache
+def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
+    """Of our tables: names and types."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(TABLES + ADDED)
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: tuple((row[1], row[2]) for row in db.execute(f"PRAGMA table_xinfo({name})")) for name in names}
+
+
+class Sealed(sqlite3.Connection):
+    """`until`: the time (monotonic) after which questions end with Late. `ending`: when it is set they end as well."""
+
+    until: float | None = None
+    ending: threading.Event | None = None
+
+    def limit(self, seconds: float | None) -> None:
+        self.until = None if seconds is None else time.monotonic() + seconds
+
+    def look(self) -> bool:
+        """Called by SQLite in between; signals are looked at as well, as this is Python."""
+        return self.late() or self.ending is not None and self.ending.is_set()
+
+    def late(self) -> bool:
+        return self.until is not None and time.monotonic() > self.until
+
+    def ended(self, error: sqlite3.OperationalError) -> BaseException:
+        """What an interrupted question means: too late, or Ctrl-C."""
+        if "interrupted" not in str(error):
+            return error
+        return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
+
+
+def connect(path: Path, seconds: float | None = None, text_most: int = _TEXT_MOST) -> Sealed:
+    """`seconds`: for all questions together. Raises sqlite3.DatabaseError, of which Unusual and Late, and OSError."""
+    with open(open_regular(path, 1 << 62), "rb"):
+        pass  # neither a FIFO nor a device, which SQLite would wait for
+    db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5, check_same_thread=False, factory=Sealed)
+    try:
+        db.limit(seconds)
+        db.set_progress_handler(db.look, _OPERATIONS)
+        if hasattr(db, "setlimit"):  # Python 3.11
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, text_most)
+            db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        for pragma in _PRAGMAS:
+            db.execute(f"PRAGMA {pragma}").close()
+        _check_tables(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_tables(db: Sealed) -> None:
+    found = db.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (_SCHEMA_MOST + 1,)).fetchall()
+    if len(found) > _SCHEMA_MOST or any(kind == "trigger" for kind, _, _ in found):
+        raise Unusual("it has triggers, or more tables than a history has")
+    ours = _columns()
+    made = {name: sql for kind, name, sql in found if kind == "table"}
+    for name, columns in ours.items():
+        if name not in made:
+            if name == "marks" and not any(name == other for _, other, _ in found):
+                continue  # from before marks were kept
+            raise Unusual(f"it has no table {name}")
+        if not str(made[name]).upper().startswith("CREATE TABLE "):
+            raise Unusual(f"its {name} is no plain table")
+        rows = db.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        if tuple((row[1], row[2]) for row in rows) != columns or any(row[6] for row in rows):
+            raise Unusual(f"its table {name} has other columns")
+
+
+def _right(table: str, column: str, kind: str) -> str:
+    """SQL for: the value is of the kind that a monitor writes."""
+    right = {"INTEGER": f"typeof({column}) = 'integer'",
+             "REAL": f"(typeof({column}) IN ('real', 'integer') AND {column} BETWEEN -{_REAL_MOST} AND {_REAL_MOST})",
+             "TEXT": f"(typeof({column}) = 'text' AND length({column}) <= {_NAME_MOST})"}[kind]
+    return f"({column} IS NULL OR {right})" if (table, column) in _NULLS else right
+
+
+def check_contents(db: Sealed) -> None:
+    """Reads all of it once: pages of the file that are used twice, values of another type, figures whose sums overflow. Raises
+    sqlite3.DatabaseError, of which Unusual and Late."""
+    if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        raise Unusual(str(said)[:200])
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table, columns in _columns().items():
+        typed = [(column, kind) for column, kind in columns if kind]
+        if table not in there or table == "meta":
+            continue
+        sums = [column for column, kind in typed if kind == "INTEGER"]
+        wrong = " OR ".join(f"NOT {_right(table, column, kind)}" for column, kind in typed)
+        largest = max(map(abs, db.execute(f"SELECT {', '.join(['0', *(f'total({column})' for column in sums)])} FROM {table}").fetchone()))
+        if db.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone() or not largest < _SUM_MOST:
+            raise Unusual(f"its table {table} holds what no monitor has written")
+
+
+def only_reads(db: Sealed) -> None:
+    """From now on statements read and do nothing else, to this file or any other."""
+    for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
+        with contextlib.suppress(sqlite3.Error):  # not every SQLite has each; the first use of one looks like a write
+            db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
+    db.set_authorizer(_authorize)
+
+
+def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _view: str | None) -> int:
+    allowed = (action in _READING or action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _FUNCTIONS_NOT
+               or action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in _ASKING)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
