@@ -120,10 +120,16 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
       socket, true, Channel::Greeting{.own = std::string(parts[3]), .expected = std::string(parts[4]), .first = true});
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // Until it is connected, the channel cannot write, and its steps do nothing.
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno != EINPROGRESS) {
+  // Until it is connected, the channel cannot write, and its steps do nothing. On this host it is known already whether
+  // somebody listens.
+  int reason = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  if (reason == EINPROGRESS) {
+    socklen_t size = sizeof reason;
+    if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &size) != 0) reason = errno;
+  }
+  if (reason != 0) {
     return fail(Errc::kPort, "nobody listens at %s: %s; was it closed (MPI_Close_port)?", shown_port(port_name).c_str(),
-                std::strerror(errno));
+                std::strerror(reason));
   }
   *channel = std::move(made);
   return kOk;

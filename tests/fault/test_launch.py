@@ -63,7 +63,7 @@ class Files(LaunchTest):
         self.assert_ended(run("-f", self.fifo, "true"), 2, f"-f {self.fifo}: it is a FIFO, not a file")
 
     def test_that_a_shell_pipes_in(self):
-        script = f"exec {MPIEXEC} -configfile <(echo -n 2 echo ran)"
+        script = f"exec {MPIEXEC} -configfile <(printf '%s\\n' '-n 2 echo ran')"
         result = run("-c", script, launcher="bash")
         self.assert_ended(result, 0)
         self.assertEqual(result.stdout, "ran\nran\n")

@@ -386,7 +386,7 @@ def make_cache(name: str, kind: str, victim: str) -> None:
 class SharedDirectories(JobTest):
     def mpifort(self, **variables: str) -> subprocess.Popen:
         nowhere = str(self.top / "nowhere")
-        return start(OWNER, ["/bin/sh", f"{BUILD}/bin/mpifort", "-show", "x.f90"], str(self.home),
+        return start(OWNER, ["/bin/sh", f"{BUILD}/bin/mpifort", "-c", "x.f90"], str(self.home),
                      **{"HOME": nowhere, "TMPDIR": str(self.shared), "HEADRACE_FC": "true", **variables})
 
     def test_mpifort_takes_no_directory_of_another_user(self):
