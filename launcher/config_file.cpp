@@ -1,8 +1,8 @@
 #include "config_file.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <sstream>
+
+#include "base/own_files.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -42,8 +42,10 @@ bool split_line(const std::string& line, std::vector<std::string>* words) {
 }  // namespace
 
 Status read_config_file(const std::string& path, std::vector<std::vector<std::string>>* parts) {
-  std::ifstream file(path);
-  if (!file) return fail(Errc::kOther, "-configfile %s: %s", path.c_str(), std::strerror(errno));
+  std::string text;
+  if (!read_file(path, kLargestTextFile, &text, Pipes::kGiven).ok())
+    return fail(Errc::kOther, "-configfile %s: it %s", path.c_str(), take_detail().c_str());
+  std::istringstream file(text);
   int number = 0;
   for (std::string line, next; std::getline(file, line);) {
     ++number;

@@ -1,11 +1,8 @@
 #include "hello.hpp"
 
-#include <sys/random.h>
-
-#include <bit>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 
 namespace hr::launcher {
 namespace {
@@ -13,29 +10,6 @@ namespace {
 constexpr std::string_view kHello = "headrace-mpiexec ";
 constexpr std::string_view kProof = "headrace-agent ";
 constexpr std::size_t kDigits = 16;
-
-struct Sip {
-  std::uint64_t a, b, c, d;
-
-  void round() noexcept {
-    a += b;
-    c += d;
-    b = std::rotl(b, 13) ^ a;
-    d = std::rotl(d, 16) ^ c;
-    a = std::rotl(a, 32);
-    c += b;
-    a += d;
-    b = std::rotl(b, 17) ^ c;
-    d = std::rotl(d, 21) ^ a;
-    c = std::rotl(c, 32);
-  }
-  void take(std::uint64_t word) noexcept {
-    d ^= word;
-    round();
-    round();
-    a ^= word;
-  }
-};
 
 std::string hexadecimal(std::uint64_t value) {
   char text[kDigits + 1];
@@ -57,39 +31,13 @@ std::string_view without_return(std::string_view line) {
 
 }  // namespace
 
-std::uint64_t keyed_hash(const Nonce& key, std::string_view text) {
-  Sip sip{key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
-          key[1] ^ 0x7465646279746573};
-  std::uint64_t word = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[at])) << (at % 8 * 8);
-    if (at % 8 != 7) continue;
-    sip.take(word);
-    word = 0;
-  }
-  sip.take(word | static_cast<std::uint64_t>(text.size()) << 56);
-  sip.c ^= 0xff;
-  for (int round = 0; round < 4; ++round) sip.round();
-  return sip.a ^ sip.b ^ sip.c ^ sip.d;
-}
-
-Nonce make_nonce() {
-  Nonce nonce{};
-  if (::getrandom(nonce.data(), sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce)) std::abort();
-  return nonce;
-}
-
-std::string hello_line(const Nonce& nonce) {
-  return std::string(kHello) + hexadecimal(nonce[0]) + hexadecimal(nonce[1]) + "\n";
-}
+std::string hello_line(const Nonce& nonce) { return std::string(kHello) + digits_of(nonce) + "\n"; }
 
 std::optional<Nonce> read_hello(std::string_view line) {
   line = without_return(line);
-  if (!line.starts_with(kHello) || line.size() != kHello.size() + 2 * kDigits) return std::nullopt;
-  const auto first = read_hexadecimal(line.substr(kHello.size(), kDigits));
-  const auto second = read_hexadecimal(line.substr(kHello.size() + kDigits));
-  if (!first || !second) return std::nullopt;
-  return Nonce{*first, *second};
+  Nonce nonce{};
+  if (!line.starts_with(kHello) || !read_digits(line.substr(kHello.size()), &nonce)) return std::nullopt;
+  return nonce;
 }
 
 std::string proof_line(const Nonce& nonce, std::string_view version) {

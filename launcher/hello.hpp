@@ -5,21 +5,13 @@
 // Nothing that stands before is interpreted. That nobody else reads or writes these pipes is ssh's matter. Pure.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/secret.hpp"
+
 namespace hr::launcher {
-
-using Nonce = std::array<std::uint64_t, 2>;
-
-// SipHash-2-4 of the text under the key.
-std::uint64_t keyed_hash(const Nonce& key, std::string_view text);
-
-// A new one, from the system's random numbers.
-Nonce make_nonce();
 
 // What mpiexec sends, with a newline, and what the agent reads of it.
 std::string hello_line(const Nonce& nonce);

@@ -5,16 +5,16 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "base/machine.hpp"
+#include "base/own_files.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
 namespace {
+
+constexpr std::size_t kLargestHostFile = std::size_t{16} << 20;
 
 std::string_view short_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
@@ -124,14 +124,15 @@ Status read_host_list(const std::string& word, std::string_view list, std::vecto
 }
 
 Status read_host_file(const std::string& word, const std::string& path, std::vector<HostSlots>* hosts) {
-  std::ifstream file(path);
-  if (!file) return fail(Errc::kOther, "%s %s: %s", word.c_str(), path.c_str(), std::strerror(errno));
+  std::string text;
+  if (!read_file(path, kLargestHostFile, &text, Pipes::kGiven).ok())
+    return fail(Errc::kOther, "%s %s: it %s", word.c_str(), path.c_str(), take_detail().c_str());
+  std::istringstream file(text);
   hosts->clear();
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     HR_TRY(read_line(word + " " + path + ", line " + std::to_string(++number), line, hosts));
   }
-  if (file.bad()) return fail(Errc::kOther, "%s %s: it cannot be read; is it a file?", word.c_str(), path.c_str());
   if (hosts->empty()) return fail(Errc::kOther, "%s %s: it names no host", word.c_str(), path.c_str());
   return kOk;
 }

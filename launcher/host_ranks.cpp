@@ -18,9 +18,8 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
-constexpr std::chrono::milliseconds kCrashLimit{10000};  // from the answer to a rank's crash to its death
-// Of what a rank says; no command is as long, so that what is beyond it is dropped.
-constexpr std::size_t kLongestLine = kLongestSpawn + 1;
+constexpr std::chrono::milliseconds kCrashLimit{10000};    // from the answer to a rank's crash to its death
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // read of what a rank says, before others have their turn
 
 }  // namespace
 
@@ -55,7 +54,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
                      .host = host_,
                      .rank = number,
                      .numbers = {what},
-                     .text = pack({{std::string(service), std::string(port)}}).front()});
+                     .text = pack({{std::string(service), std::string(port)}}).front()});  // of one pair
   };
   answers.answer = [this](const std::vector<KeyValue>& values) {
     for (std::string& part : pack(values)) {
@@ -182,8 +181,8 @@ void HostRanks::on_crash(Rank& rank, int signal) {
 }
 
 void HostRanks::receive_pmi(Rank& rank) {
-  char chunk[4096];
-  for (;;) {
+  char chunk[16384];
+  for (std::size_t taken = 0; taken < kMostAtOnce;) {
     const ssize_t count = ::recv(rank.pmi.get(), chunk, sizeof chunk, MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
@@ -192,13 +191,9 @@ void HostRanks::receive_pmi(Rank& rank) {
       rank.pmi.close();
       return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
-    rank.pmi_received.append(chunk, static_cast<std::size_t>(count));
-    std::size_t start = 0;
-    for (std::size_t end; (end = rank.pmi_received.find('\n', start)) != std::string::npos; start = end + 1) {
-      pmi_->handle_line(rank.number, std::string_view(rank.pmi_received).substr(start, end - start));
-    }
-    rank.pmi_received.erase(0, start);
-    if (rank.pmi_received.size() > kLongestLine) rank.pmi_received.resize(kLongestLine);
+    taken += static_cast<std::size_t>(count);
+    rank.pmi_lines.add(std::string_view(chunk, static_cast<std::size_t>(count)),
+                       [&](std::string_view line) { pmi_->handle_line(rank.number, line); });
     check_stuck();
   }
 }

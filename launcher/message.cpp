@@ -35,16 +35,19 @@ std::vector<std::string> pack(const std::vector<KeyValue>& pairs) {
   std::vector<std::string> parts;
   Writer writer;
   std::size_t size = 0;
+  bool any = false;
   for (const auto& [key, value] : pairs) {
     writer.text(key);
     writer.text(value);
+    any = true;
     size += key.size() + value.size();
     if (size < kPart) continue;
     parts.push_back(writer.take());
     writer = Writer();
     size = 0;
+    any = false;
   }
-  if (size > 0) parts.push_back(writer.take());
+  if (any) parts.push_back(writer.take());
   return parts;
 }
 

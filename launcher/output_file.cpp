@@ -1,6 +1,7 @@
 #include "output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,8 +19,13 @@ int OutputFile::open(const std::string& directory, int rank, int digits, const c
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return error.value();
-  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  return file_.is_open() ? 0 : errno;
+  // The directory may be one that everybody can write: no link of theirs is followed, and no reader waited for.
+  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!file_.is_open()) return errno;
+  struct stat state{};
+  if (::fstat(file_.get(), &state) != 0) return errno;
+  if (!S_ISREG(state.st_mode)) return EINVAL;
+  return ::ftruncate(file_.get(), 0) == 0 ? 0 : errno;
 }
 
 void OutputFile::write(std::string_view text) {

@@ -14,11 +14,12 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <sstream>
 #include <thread>
 
 #include "base/knobs.hpp"
+#include "base/own_files.hpp"
 #include "host_environment.hpp"
 #include "process.hpp"
 #include "remote_command.hpp"
@@ -262,8 +263,10 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
 
 // A file of lines "key = value", which the info key "file" names.
 Status take_info_file(const std::string& path, Program* program, std::string* search_path) {
-  std::ifstream file(path);
-  if (!file) return fail(Errc::kOther, "the info key file names %s, which cannot be read", path.c_str());
+  std::string text;
+  if (!read_file(path, kLargestTextFile, &text).ok())
+    return fail(Errc::kOther, "the info key file names %s, which %s", path.c_str(), take_detail().c_str());
+  std::istringstream file(text);
   for (std::string line; std::getline(file, line);) {
     const auto equals = line.find('=');
     if (equals == std::string::npos || line.starts_with('#')) continue;

@@ -57,8 +57,14 @@ bool PmiServer::handle_name(int rank, const boot::WireMessage& message) {
                    : command == "unpublish_name" ? Message::kUnpublish
                    : command == "lookup_name"    ? Message::kLookUp
                                                  : -1;
-  if (what >= 0) callbacks_.name(rank, what, message.field("service"), message.field("port"));
-  return what >= 0;
+  if (what < 0) return false;
+  const std::string_view service = message.field("service");
+  if (!service.empty()) {
+    callbacks_.name(rank, what, service, message.field("port"));
+  } else {
+    callbacks_.send(rank, "cmd=" + std::string(command.substr(0, command.find('_'))) + "_result rc=-1 msg=no_name");
+  }
+  return true;
 }
 
 void PmiServer::handle_line(int rank, std::string_view line) {

@@ -4,10 +4,11 @@
 #include <sys/types.h>
 
 #include <array>
-#include <string>
 
 #include "base/ranges.hpp"
 #include "descriptor.hpp"
+#include "line_reader.hpp"
+#include "spawn_request.hpp"
 
 namespace hr::launcher {
 
@@ -19,9 +20,9 @@ struct Rank {
   bool ended = false;
   int crash = 0;   // the signal that it says it dies by, while it waits for its stack to be shown
   Descriptor pmi;  // our end of its PMI socket
-  std::string pmi_received;
-  Descriptor counters;                  // its page (docs/counters.md), once it has one: as long as the job
-  std::array<Forwarder*, 2> outputs{};  // of its standard output and error, once it runs
+  LineReader pmi_lines{kLongestSpawn + 1};  // what it says there; no command is longer
+  Descriptor counters;                      // its page (docs/counters.md), once it has one: as long as the job
+  std::array<Forwarder*, 2> outputs{};      // of its standard output and error, once it runs
 };
 
 }  // namespace hr::launcher

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/secret.hpp"
+
 namespace hr::launcher {
 namespace {
 
@@ -45,7 +47,8 @@ std::string SavedCounters::problem() const {
 }
 
 std::string SavedCounters::begin() {
-  const std::string name = path_ + "." + std::to_string(::getpid());
+  // Nobody can have put a link there before.
+  const std::string name = path_ + "." + digits_of(make_nonce());
   errno = 0;
   file_.open(name, std::ios::binary | std::ios::trunc);
   if (!file_) return problem();

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/secret.hpp"
 #include "descriptor.hpp"
 #include "host_environment.hpp"
 #include "process.hpp"
@@ -59,7 +60,9 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
   return text;
 }
 
-// The lines of gdb's that are about frames and threads.
+constexpr std::size_t kSecretDigits = 20;  // and more; addresses have up to 16
+
+// The lines of gdb's that are about frames and threads. Arguments that it shows may be names of ports.
 std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   const std::string text = output_of(
       {"gdb", "-nx", "-batch", "-p", std::to_string(pid), "-ex", "set width 200", "-ex", "thread apply all bt 30"},
@@ -67,7 +70,8 @@ std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   std::istringstream lines(text);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("#") || line.starts_with("Thread ")) kept += "  " + line + "\n";
+    if (line.starts_with("#") || line.starts_with("Thread "))
+      kept += "  " + without_secrets(line, kSecretDigits) + "\n";
   }
   return kept.find("  #") == std::string::npos ? std::string() : kept;
 }

@@ -5,11 +5,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <type_traits>
 
+#include "base/own_files.hpp"
 #include "base/setting_line.hpp"
 
 namespace hr {
@@ -235,6 +236,10 @@ class Store {
   // Last, since what names the file is a knob; only what nobody has set.
   void take_tuned() {
     tuned_ = read_tuned_knobs(values_.tuning_file);
+    if (!tuned_.problem.empty()) {
+      std::fprintf(stderr, "[headrace] tuned messages %s: %s; going on without them\n", tuned_.path.c_str(),
+                   tuned_.problem.c_str());
+    }
     for (const auto& [name, text] : tuned_.values) {
       const auto index = index_of(name);
       if (!index) {
@@ -266,16 +271,16 @@ class Store {
       path = directory + "/headrace.conf";
     }
     if (path.empty()) return;
-    std::ifstream file(path);
-    if (!file) {
-      if (environment("HEADRACE_CONFIG_FILE") != nullptr) {
-        std::fprintf(stderr, "[headrace] HEADRACE_CONFIG_FILE: cannot read \"%s\"; going on without it\n",
-                     path.c_str());
-      }
+    std::string text;
+    if (const Status read = hr::read_file(path, kLargestTextFile, &text); !read.ok()) {
+      const std::string why = take_detail();
+      if (read.errc() == Errc::kNoSuchFile && environment("HEADRACE_CONFIG_FILE") == nullptr) return;
+      std::fprintf(stderr, "[headrace] configuration file %s: it %s; going on without it\n", path.c_str(), why.c_str());
       return;
     }
+    std::istringstream lines(text);
     std::string line;
-    for (int line_number = 1; std::getline(file, line); ++line_number) {
+    for (int line_number = 1; std::getline(lines, line); ++line_number) {
       read_line(line, (path + ":" + std::to_string(line_number)).c_str());
     }
   }

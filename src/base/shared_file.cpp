@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/own_files.hpp"
 
 namespace hr {
 namespace {
@@ -29,6 +34,10 @@ bool in_launchers(const char* kind, const char* machines) {
 }
 
 bool names_needed = false;
+
+constexpr std::string_view kProcesses = "/proc/";
+// Of open(): a name may be another user's link, or a FIFO.
+constexpr int kOneOfOurs = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // The processes that were started with this one may open what it has open: they see it under its number, and have the
 // rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
@@ -73,7 +82,7 @@ Status SharedFile::map() {
 }
 
 Status SharedFile::create(const std::string& path, std::size_t bytes, std::size_t reserved) {
-  HR_TRY(open(path, O_CREAT | O_EXCL, "create", bytes));
+  HR_TRY(open(path, O_CREAT | O_EXCL | kOneOfOurs, "create", bytes));
   return fill(reserved);
 }
 
@@ -87,7 +96,8 @@ Status SharedFile::create_hidden(const std::string& path, std::size_t bytes, std
   return fill(reserved);
 }
 
-Status SharedFile::map_all() {
+Status SharedFile::map_all(std::size_t least) {
+  HR_TRY(check_own_file(file_, path_, least));
   struct stat state{};
   if (::fstat(file_, &state) != 0) return error("size", bytes_, errno);
   bytes_ = static_cast<std::size_t>(state.st_size);
@@ -100,27 +110,54 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   bytes_ = bytes;
   // It comes and goes with its name only if somebody of the others has failed: a few attempts are many.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file_ >= 0) return map_all();
+    file_ = ::open(path.c_str(), O_RDWR | kOneOfOurs);
+    if (file_ >= 0) return map_all(reserved);
     if (errno != ENOENT) return error("open", bytes, errno);
-    const std::string own = path + "." + std::to_string(::getpid());
-    file_ = ::open(own.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-    if (file_ < 0) return error("create", bytes, errno);
-    path_ = own;  // which is what fill() would take away
-    HR_TRY(fill(reserved));
+    HR_TRY(create_apart(reserved));
     begin(data_);
-    path_ = path;
-    const bool named = ::link(own.c_str(), path.c_str()) == 0;
-    const int reason = errno;
-    ::unlink(own.c_str());
-    if (named) return kOk;
-    ::munmap(data_, bytes_);
-    data_ = nullptr;
-    ::close(file_);
-    file_ = -1;
+    const int reason = name_apart();
+    if (reason == 0) return kOk;
+    let_go();
     if (reason != EEXIST) return error("name", bytes, reason);
   }
   return error("open", bytes, ENOENT);
+}
+
+// Without a name until it is whole: other users who watch the directory could otherwise take the name that it is about
+// to get. Where the file system cannot do that, with another one first.
+Status SharedFile::create_apart(std::size_t reserved) {
+  const std::string path = path_;
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  hidden_ = file_ >= 0;
+  if (!hidden_) {
+    path_ = path + "." + std::to_string(::getpid());  // what fill() takes away if it fails
+    file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | kOneOfOurs, 0600);
+    if (file_ < 0) return error("create", bytes_, errno);
+  }
+  HR_TRY(fill(reserved));
+  path_ = path;
+  return kOk;
+}
+
+// 0, or why it did not get its name.
+int SharedFile::name_apart() {
+  if (std::exchange(hidden_, false)) {
+    const std::string link = "/proc/self/fd/" + std::to_string(file_);
+    return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  }
+  const std::string own = path_ + "." + std::to_string(::getpid());
+  if (::renameat2(AT_FDCWD, own.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  const int reason = errno;
+  ::unlink(own.c_str());
+  return reason;
+}
+
+void SharedFile::let_go() noexcept {
+  ::munmap(data_, bytes_);
+  data_ = nullptr;
+  ::close(file_);
+  file_ = -1;
 }
 
 void SharedFile::need_names(bool need) noexcept { names_needed = need; }
@@ -137,7 +174,7 @@ Status SharedFile::fill(std::size_t reserved) {
 std::string SharedFile::name() const { return hidden_ ? name_of(::getpid(), file_) : path_; }
 
 std::string SharedFile::name_of(std::int64_t process, int descriptor) {
-  return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+  return std::string(kProcesses) + std::to_string(process) + "/fd/" + std::to_string(descriptor);
 }
 
 Status SharedFile::give_name() {
@@ -148,8 +185,10 @@ Status SharedFile::give_name() {
   return kOk;
 }
 
+// Where a process has it open, the last part of the path is a link by nature.
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
-  HR_TRY(open(path, 0, "open", bytes));
+  HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kOneOfOurs, "open", bytes));
+  HR_TRY(check_own_file(file_, path, bytes));
   return map();
 }
 

@@ -34,7 +34,8 @@ class SharedFile {
   // Holds for files made from now on.
   static void need_names(bool need) noexcept;
   // The same for processes that have nothing in common yet but the name, and all call this: the first makes the file,
-  // which has its name once it is whole, with what `begin` writes; the others map it, as long as it is.
+  // which has its name once it is whole, with what `begin` writes; the others map it, as long as it is. A file of that
+  // name that is not this user's, or others may open, is refused (own_files.hpp), here and by attach().
   Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
@@ -51,6 +52,7 @@ class SharedFile {
   // Takes the name away.
   void unlink() noexcept;
 
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   // Null before one of the first two.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
 
@@ -58,7 +60,10 @@ class SharedFile {
   Status open(const std::string& path, int flags, const char* what, std::size_t bytes);
   Status fill(std::size_t reserved);
   Status map();
-  Status map_all();
+  Status map_all(std::size_t least);
+  Status create_apart(std::size_t reserved);
+  int name_apart();
+  void let_go() noexcept;
   Status error(const char* what, std::size_t wanted, int code) const;
 
   const char* remedy_;

@@ -1,9 +1,10 @@
 #include "base/tuned_knobs.hpp"
 
-#include <fstream>
+#include <sstream>
 
 #include "base/knobs.hpp"
 #include "base/machine.hpp"
+#include "base/own_files.hpp"
 #include "base/setting_line.hpp"
 
 namespace hr {
@@ -31,8 +32,14 @@ std::string without(const std::string& path, const std::string& why) {
 TunedKnobs read_tuned_knobs(const std::string& tuning_file) {
   TunedKnobs found;
   found.path = path_beside(tuning_file);
-  std::ifstream file(found.path);
-  if (found.path.empty() || !file) return found;
+  if (found.path.empty()) return found;
+  std::string text;
+  if (const Status read = read_file(found.path, kLargestTextFile, &text); !read.ok()) {
+    const std::string why = take_detail();
+    if (read.errc() != Errc::kNoSuchFile) found.problem = "it " + why;
+    return found;
+  }
+  std::istringstream file(text);
   std::string machine;
   std::string version;
   for (std::string line; std::getline(file, line);) {

@@ -30,6 +30,7 @@ struct TunedKnobs {
   std::vector<std::pair<std::string, std::string>> values;  // names and texts, not looked at
   std::vector<TunedForPeers> of_peers;
   std::string left_out;  // why; "" where the file is used, or is not there
+  std::string problem;   // why it cannot be read: a clause; "" else
 };
 
 // `tuning_file`: the value of that knob.

@@ -77,6 +77,11 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   if (self.rank == 0) state->settings = read_settings(settings);
   const bool looks = self.size > 1 && hosts.of_rank.empty();
   HostView view = looks ? HostView(knobs().shm_dir, self.job_id, host_id()) : HostView();
+  if (!view.refused().empty())
+    log::write(self.rank == 0 ? log::Level::kError : log::Level::kNote,
+               "%s belongs to another user and is not used: that processes share a host is told by its name. Remove "
+               "it, or have the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>",
+               view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
   // Everybody has looked, or nobody will be helped by it any more.

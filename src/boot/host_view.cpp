@@ -2,17 +2,17 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 
+#include "base/own_files.hpp"
+#include "base/secret.hpp"
 #include "boot/process_mapping.hpp"
 
 namespace hr::boot {
@@ -24,15 +24,6 @@ constexpr std::size_t kTokenDigits = 32;
 constexpr int kAttempts = 100;     // the link may go between two system calls, when another job has the same name
 constexpr char kNamespaces = '.';  // stands between the token and them
 constexpr char kMixed = '/';       // stands between the mapping and the hosts that are mixed
-
-std::string random_token() {
-  std::uint64_t words[2] = {};
-  if (::getrandom(words, sizeof words, 0) != sizeof words) return {};
-  char text[40];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(words[0]),
-                static_cast<unsigned long long>(words[1]));
-  return text;
-}
 
 std::string target_of(const std::string& link) {
   char text[128];
@@ -83,7 +74,7 @@ void remove_orphans(const std::string& directory) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) continue;
     const std::string link = directory + "/" + entry->d_name;
-    if (is_orphan(target_of(link))) ::unlink(link.c_str());
+    if (owner_of(link) == Owner::kThisUser && is_orphan(target_of(link))) ::unlink(link.c_str());
   }
 }
 
@@ -94,16 +85,19 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
   // mpiexec removes what carries its job's name, should nobody come to do it.
   const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
-  const std::string own = random_token();
+  const std::string own = digits_of(make_nonce());
   const std::string signed_own = own + signature(::getpid());
   std::string token;
-  for (int attempt = 0; attempt < kAttempts && !own.empty() && token.empty(); ++attempt) {
+  for (int attempt = 0; attempt < kAttempts && token.empty(); ++attempt) {
     if (::symlink(signed_own.c_str(), link.c_str()) == 0) {
       token = own;
       made_ = true;
-    } else if (errno == EEXIST) {
+    } else if (errno != EEXIST) {
+      break;
+    } else if (const Owner owner = owner_of(link); owner == Owner::kThisUser) {
       token = target_of(link).substr(0, kTokenDigits);
-    } else {
+    } else if (owner == Owner::kAnotherUser) {
+      refused_ = link;
       break;
     }
   }

@@ -3,8 +3,9 @@
 //
 // Names and boot ids do not tell: containers may share both and no memory, or have their own and share it. The first
 // process to come makes a symbolic link there whose target is a random number (which is atomic, and works where the
-// file system is full); the others read it. Beside the token a view says which process and user namespaces this process
-// is in: processes of one host that differ in these cannot reach each other's memory and descriptors by process id.
+// file system is full); the others read it, if it is this user's: launchers of others name jobs so that anybody could
+// have made the link before. Beside the token a view says which process and user namespaces this process is in:
+// processes of one host that differ in these cannot reach each other's memory and descriptors by process id.
 //
 // Internal to boot/, and for mpiexec, which compares views. Threads: none of its own.
 #pragma once
@@ -27,11 +28,14 @@ class HostView {
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   // Whether this process made the link.
   [[nodiscard]] bool made() const noexcept { return made_; }
+  // The link's name where it is another user's, and was not looked at; else empty.
+  [[nodiscard]] const std::string& refused() const noexcept { return refused_; }
   // Takes the link away, once all processes have looked. Idempotent, for any of them.
   void forget() noexcept;
 
  private:
   std::string link_;  // empty: none
+  std::string refused_;
   bool made_ = false;
   std::string text_;
 };

@@ -1,10 +1,9 @@
 #include "boot/job_exchange.hpp"
 
-#include <unistd.h>
-
-#include <ctime>
 #include <string>
 #include <vector>
+
+#include "base/secret.hpp"
 
 namespace hr::boot {
 namespace {
@@ -15,15 +14,6 @@ constexpr const char* kName = "job name";
 constexpr const char* kHosts = "job hosts";
 
 std::string view_key(int rank) { return "headrace-view-" + std::to_string(rank); }
-
-// Launchers of others name the job as they like ("kvs_0", "12.0"): this makes it unique on the host.
-std::string unique_name() {
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  const auto stamp =
-      static_cast<unsigned long long>(time.tv_sec) * 1000000000ull + static_cast<unsigned long long>(time.tv_nsec);
-  return std::to_string(::getpid()) + "_" + std::to_string(stamp);
-}
 
 Status read_views(Provider& provider, int size, Hosts* hosts) {
   std::vector<std::string> views(static_cast<std::size_t>(size));
@@ -57,7 +47,10 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
       settings->insert_or_assign(kHosts, format_hosts(*hosts));
     }
   }
-  if (first && !provider.names_jobs()) settings->insert_or_assign(kName, unique_name());
+  // Launchers of others name the job as they like ("kvs_0", "12.0"): this makes it unique on the host, and nobody can
+  // take the names of its files before.
+  if (first && !provider.names_jobs()) settings->insert_or_assign(kName, digits_of(make_nonce()));
+  if (first) settings->insert_or_assign(std::string(kJobSecret), digits_of(make_nonce()));
   if (!alone) {
     if (first) HR_TRY(put_long(provider, kJob, join(*settings)));
     if (!provider.can_wait()) HR_TRY(provider.fence());

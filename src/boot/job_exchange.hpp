@@ -18,6 +18,9 @@
 
 namespace hr::boot {
 
+// A setting that process 0 adds: random digits (base/secret.hpp) that the processes of this job alone know.
+inline constexpr std::string_view kJobSecret = "job secret";
+
 // Collective over the job. `view`: what this process sees of its host. *hosts: found out where it comes empty.
 // *settings: in process 0 what it says, afterwards that everywhere.
 Status exchange_job(Provider& provider, std::string_view view, Identity* identity, Hosts* hosts, KeyValues* settings);

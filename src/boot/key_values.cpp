@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/secret.hpp"
 #include "boot/provider.hpp"
 
 namespace hr::boot {
@@ -41,8 +42,8 @@ std::string key_of_piece(const std::string& key, std::size_t piece) {
 }
 
 Status not_ours(std::string_view text) {
-  return fail(Errc::kOther, "boot: the launcher handed out \"%.*s\", which no process of this library has put",
-              static_cast<int>(text.size()), text.data());
+  return fail(Errc::kOther, "boot: the launcher handed out \"%s\", which no process of this library has put",
+              without_secrets(text).c_str());
 }
 
 Status get_rest(Provider& provider, int owner, const std::string& key, std::string_view first, std::string* text) {

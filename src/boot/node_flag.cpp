@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <string>
 
+#include "base/secret.hpp"
 #include "boot/boot.hpp"
+#include "boot/job_exchange.hpp"
 #include "boot/state.hpp"
 
 namespace hr::boot {
@@ -20,13 +22,17 @@ struct Name {
 };
 
 Name name_of(std::string_view flag) {
-  const std::string text = "headrace-" + identity().job_id + "-" + std::string(flag);
+  // Every user of the host may bind any such name: only the processes of the job can tell what it will be.
+  Nonce key{};
+  read_digits(setting(kJobSecret), &key);
+  const std::string of_job = identity().job_id + "-" + std::string(flag);
+  const std::string text = "headrace-" + digits_of({keyed_hash(key, of_job + "-1"), keyed_hash(key, of_job + "-2")});
   Name name;
   name.address.sun_family = AF_UNIX;
-  // A zero byte in front makes the name abstract. Of a long one the end tells flags apart.
-  const std::size_t length = std::min(text.size(), sizeof name.address.sun_path - 1);
-  std::copy(text.end() - static_cast<std::ptrdiff_t>(length), text.end(), name.address.sun_path + 1);
-  name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  // A zero byte in front makes the name abstract.
+  static_assert(sizeof name.address.sun_path > 64);
+  std::copy(text.begin(), text.end(), name.address.sun_path + 1);
+  name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   return name;
 }
 

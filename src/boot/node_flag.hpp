@@ -1,8 +1,8 @@
 // Node flags: marks that a process sets for the others of its job on the host, at any time, without their help.
 //
-// A flag is an abstract Unix socket with a name of the job's: it has no place in any file system and goes down with the
-// process, however that ends. For checks, not for messages: one system call each.
-// Owner: boot; a flag stays set until boot's finalize(). Threads: library lock.
+// A flag is an abstract Unix socket with a name that follows from the job's secret: it has no place in any file system,
+// goes down with the process, however that ends, and no other user can set it before. For checks, not for messages: one
+// system call each. Owner: boot; a flag stays set until boot's finalize(). Threads: library lock.
 #pragma once
 
 #include <string_view>

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "base/secret.hpp"
 #include "boot/key_values.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "boot/process_mapping.hpp"
@@ -163,7 +164,7 @@ class Pmi1 final : public Helper {
       return kOk;
     }
     std::string why;
-    if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = line_;
+    if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = without_secrets(line_);
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
 
@@ -185,7 +186,7 @@ class Pmi1 final : public Helper {
   }
 
   Status publish(std::string_view service, std::string_view port) override {
-    HR_TRY(send("cmd=publish_name service=" + escape(service) + " port=" + std::string(port) + "\n"));
+    HR_TRY(send("cmd=publish_name service=" + escape(service) + " port=" + escape(port) + "\n"));
     return named("publish_result", Errc::kService, service,
                  "cannot be published: it is published already, or the launcher keeps no names");
   }
@@ -199,7 +200,8 @@ class Pmi1 final : public Helper {
     constexpr const char* kUnknown =
         "is published by no job of this launcher: names are known to the jobs of one mpiexec";
     HR_TRY(named("lookup_result", Errc::kName, service, kUnknown));
-    *port = reply().field("port");
+    const std::string_view found = reply().field("port");
+    if (!unescape(found, port)) *port = found;  // published by another library
     if (!port->empty()) return kOk;
     // Slurm answers so where it does not know the name.
     return fail(Errc::kName, "the service name \"%.*s\" %s", static_cast<int>(service.size()), service.data(),
@@ -370,8 +372,8 @@ class Pmi1 final : public Helper {
     HR_TRY(receive_line());
     if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
     const std::string_view asked = line.substr(0, line.size() - 1);
-    return fail(Errc::kOther, "boot: the launcher (PMI-1) answered \"%s\" to \"%.*s\"", line_.c_str(),
-                static_cast<int>(asked.size()), asked.data());
+    return fail(Errc::kOther, "boot: the launcher (PMI-1) answered \"%s\" to \"%s\"", without_secrets(line_).c_str(),
+                without_secrets(asked).c_str());
   }
 
   Status send(std::string_view text) {

@@ -1,24 +1,22 @@
 #include "boot/port.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/secret.hpp"
 
 namespace hr::boot {
 namespace {
@@ -26,25 +24,11 @@ namespace {
 constexpr std::string_view kKind = "headrace";
 constexpr char kBetween = '_';  // the parts of a name; no part has it
 constexpr std::size_t kSecretDigits = 32;
-constexpr double kGreetingSeconds = 10;
-constexpr std::size_t kMostCallers = 64;
-constexpr int kBacklog = 128;
-constexpr int kDialMilliseconds = 20000;
+constexpr std::size_t kMostShown = 100;  // of a text that is no port's name
+constexpr int kBacklog = 4096;           // as far as the system allows it
 
 Status system_failed(const char* what) {
   return fail(Errc::kOther, "a port could not be opened: %s: %s", what, std::strerror(errno));
-}
-
-Status make_secret(std::string* secret) {
-  unsigned char bytes[kSecretDigits / 2];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return system_failed("getrandom");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  secret->clear();
-  for (const unsigned char byte : bytes) {
-    *secret += kDigits[byte >> 4];
-    *secret += kDigits[byte & 15];
-  }
-  return kOk;
 }
 
 // The first address by which other hosts reach this one; the loopback's where there is none.
@@ -62,11 +46,6 @@ in_addr own_address() {
   return found;
 }
 
-void hurry(int socket) noexcept {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
 std::vector<std::string_view> parts_of(std::string_view name) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -78,34 +57,22 @@ std::vector<std::string_view> parts_of(std::string_view name) {
 }
 
 Status bad_name(const std::string& name, const char* why) {
-  return fail(Errc::kPort, "\"%.200s\" %s: pass the name that MPI_Open_port returned in the process that accepts",
-              name.c_str(), why);
-}
-
-// Connects in bounded time.
-Status connect_socket(int socket, const sockaddr_in& to, const std::string& name) {
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return kOk;
-  int reason = errno;
-  if (reason == EINPROGRESS) {
-    pollfd state{socket, POLLOUT, 0};
-    const int ready = ::poll(&state, 1, kDialMilliseconds);
-    socklen_t size = sizeof reason;
-    if (ready != 1 || ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &size) != 0) reason = ETIMEDOUT;
-  }
-  if (reason == 0) return kOk;
-  return fail(Errc::kPort, "nobody listens at port \"%.200s\": %s; was it closed (MPI_Close_port)?", name.c_str(),
-              std::strerror(reason));
+  return fail(Errc::kPort, "%s %s: pass the name that MPI_Open_port returned in the process that accepts",
+              shown_port(name).c_str(), why);
 }
 
 }  // namespace
 
 Port::~Port() {
   if (socket_ >= 0) ::close(socket_);
+  if (callers_ && callers_->dropped() != 0)
+    log::write(log::Level::kNote, "%s: %zu connections did not prove its secret and were dropped",
+               shown_port(name_).c_str(), callers_->dropped());
 }
 
 Status Port::open(bool beyond_host) {
-  HR_TRY(make_secret(&secret_));
-  HR_TRY(make_secret(&answer_));
+  const std::string secret = digits_of(make_nonce());
+  const std::string answer = digits_of(make_nonce());
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket_ < 0) return system_failed("socket");
   sockaddr_in address{};
@@ -118,35 +85,20 @@ Status Port::open(bool beyond_host) {
   char text[INET_ADDRSTRLEN];
   ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
   name_ = std::string(kKind) + kBetween + text + kBetween + std::to_string(ntohs(address.sin_port)) + kBetween +
-          secret_ + kBetween + answer_;
+          secret + kBetween + answer;
+  callers_.emplace(Channel::Greeting{.own = answer, .expected = secret, .first = false});
   return kOk;
 }
 
-void Port::listen_to_callers() {
-  while (callers_.size() < kMostCallers) {
-    const int caller = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (caller < 0 && errno == EINTR) continue;
-    if (caller < 0) return;
-    hurry(caller);
-    callers_.push_back({std::make_unique<Channel>(
-                            caller, true, Channel::Greeting{.own = answer_, .expected = secret_, .first = false}),
-                        now_seconds() + kGreetingSeconds});
-  }
-}
+std::unique_ptr<Channel> Port::accept() { return callers_->next(socket_); }
 
-std::unique_ptr<Channel> Port::accept() {
-  listen_to_callers();
-  for (auto each = callers_.begin(); each != callers_.end();) {
-    const Status status = each->channel->step();
-    if (each->channel->greeted() && status.ok()) {
-      std::unique_ptr<Channel> channel = std::move(each->channel);
-      callers_.erase(each);
-      return channel;
-    }
-    if (!status.ok()) static_cast<void>(take_detail());  // whoever that was
-    each = !status.ok() || now_seconds() > each->until ? callers_.erase(each) : std::next(each);
-  }
-  return nullptr;
+std::string shown_port(std::string_view port_name) {
+  const std::vector<std::string_view> parts = parts_of(port_name);
+  if (parts.size() == 5 && parts[0] == kKind)
+    return "the port at " + without_secrets(parts[1]) + ":" + without_secrets(parts[2]);
+  std::string shown = without_secrets(port_name.substr(0, kMostShown));
+  std::replace_if(shown.begin(), shown.end(), [](char letter) { return letter >= 0 && letter < ' '; }, '?');
+  return "\"" + shown + "\"";
 }
 
 Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
@@ -166,8 +118,19 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
   if (socket < 0) return fail(Errc::kOther, "no socket to connect to a port with: %s", std::strerror(errno));
   auto made = std::make_unique<Channel>(
       socket, true, Channel::Greeting{.own = std::string(parts[3]), .expected = std::string(parts[4]), .first = true});
-  HR_TRY(connect_socket(socket, address, port_name));
-  hurry(socket);
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // Until it is connected, the channel cannot write, and its steps do nothing. On this host it is known already whether
+  // somebody listens.
+  int reason = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  if (reason == EINPROGRESS) {
+    socklen_t size = sizeof reason;
+    if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &reason, &size) != 0) reason = errno;
+  }
+  if (reason != 0) {
+    return fail(Errc::kPort, "nobody listens at %s: %s; was it closed (MPI_Close_port)?", shown_port(port_name).c_str(),
+                std::strerror(reason));
+  }
   *channel = std::move(made);
   return kOk;
 }

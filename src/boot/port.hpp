@@ -2,16 +2,18 @@
 //
 // A port is a listening TCP socket, from open() to its end. Its name says where it is, and two secrets: who connects
 // says the first and is answered with the second, so each knows the other for who has the name. It listens on the
-// loopback interface where all that the launcher may start is on this host, else on an address of this host. Callers
-// that do not say the secret in time are hung up on; a limited number of them is heard at a time. Owner: comm
-// (MPI_Open_port), or the spawn that waits. Threads: library lock.
+// loopback interface where all that the launcher may start is on this host, else on an address of this host. Who does
+// not say the secret is dropped (callers.hpp). The secrets appear in no message. Owner: comm (MPI_Open_port), or the
+// spawn that waits. Threads: library lock.
 #pragma once
 
-#include <list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
+#include "boot/callers.hpp"
 #include "boot/channel.hpp"
 
 namespace hr::boot {
@@ -31,20 +33,16 @@ class Port {
   std::unique_ptr<Channel> accept();
 
  private:
-  struct Caller {
-    std::unique_ptr<Channel> channel;
-    double until;
-  };
-  void listen_to_callers();
-
   int socket_ = -1;
   std::string name_;
-  std::string secret_;
-  std::string answer_;
-  std::list<Caller> callers_;
+  std::optional<Callers> callers_;  // once it is open
 };
 
-// Connects to the port of that name. Errors: MPI_ERR_PORT where it is no port's name, or nobody listens there.
+// The name as a message may show it: without the secrets.
+[[nodiscard]] std::string shown_port(std::string_view port_name);
+
+// Begins to connect to the port of that name; the channel's steps do the rest. Errors: MPI_ERR_PORT where it is no
+// port's name, or it is known at once that nobody listens there.
 Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel);
 
 }  // namespace hr::boot

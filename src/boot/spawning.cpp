@@ -13,6 +13,11 @@ Status none(Errc error, const char* what) {
               what);
 }
 
+// An empty name is no word of a launcher's protocol.
+Status check_service(std::string_view service, Errc error) {
+  return !service.empty() ? kOk : fail(error, "the service name is empty: pass the name that the service is to have");
+}
+
 }  // namespace
 
 // What launchers answer that do not say otherwise.
@@ -42,8 +47,18 @@ Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view pa
 Status spawned_are_there() { return provider().spawned_are_there(); }
 Status spawn_done(bool* done) { return provider().spawn_done(done); }
 Status parent_port(std::string* port) { return provider().parent_port(port); }
-Status publish(std::string_view service, std::string_view port) { return provider().publish(service, port); }
-Status unpublish(std::string_view service) { return provider().unpublish(service); }
-Status look_up(std::string_view service, std::string* port) { return provider().look_up(service, port); }
+Status publish(std::string_view service, std::string_view port) {
+  HR_TRY(check_service(service, Errc::kService));
+  if (port.empty()) return fail(Errc::kPort, "the name of the port is empty: pass what MPI_Open_port returned");
+  return provider().publish(service, port);
+}
+Status unpublish(std::string_view service) {
+  HR_TRY(check_service(service, Errc::kService));
+  return provider().unpublish(service);
+}
+Status look_up(std::string_view service, std::string* port) {
+  HR_TRY(check_service(service, Errc::kName));
+  return provider().look_up(service, port);
+}
 
 }  // namespace hr::boot

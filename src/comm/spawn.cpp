@@ -68,7 +68,7 @@ Status start(const std::vector<boot::SpawnedProgram>& programs, std::unique_ptr<
 }
 
 Status no_such_port(const std::string& name) {
-  return fail(Errc::kPort, "\"%.200s\" is no open port of this process (MPI_Open_port)", name.c_str());
+  return fail(Errc::kPort, "%s is no open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
 }
 
 std::vector<std::unique_ptr<boot::Port>>::iterator find_port(const std::string& name) {
@@ -91,24 +91,40 @@ Status accept_at(const std::string& name, std::unique_ptr<boot::Channel>* channe
   return status;
 }
 
-// Until the other side greets: it does when it accepts.
-Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::Channel>* channel) {
-  HR_TRY(boot::dial(name, channel));
+// Until the other side greets, the time is up, or the connection ends.
+Status greet(boot::Channel& channel, double end) {
   Status status = kOk;
-  const double end = now_seconds() + seconds;
   wait_outside([&] {
-    status = (*channel)->step();
-    return (*channel)->greeted() || !status.ok() || now_seconds() > end;
+    status = channel.step();
+    return channel.greeted() || !status.ok() || now_seconds() > end;
   });
+  return status;
+}
+
+// Until the other side greets: it does when it accepts. One that has too many callers at once drops some, and these
+// come again.
+Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::Channel>* channel) {
+  constexpr int kCalls = 5;
+  constexpr double kPause = 0.1;
+  const double end = now_seconds() + seconds;
+  Status status = kOk;
+  for (int call = 1; call <= kCalls; ++call) {
+    HR_TRY(boot::dial(name, channel));
+    status = greet(**channel, end);
+    if (status.ok() || status.errc() == Errc::kPort || call == kCalls) break;
+    const double again = now_seconds() + kPause * call;
+    wait_outside([&] { return now_seconds() > again; });
+  }
   if (status.ok() && (*channel)->greeted()) return kOk;
+  const std::string port = boot::shown_port(name);
   if (status.ok()) {
     return fail(Errc::kPort,
-                "nobody accepted at port \"%.200s\" within %g s (HEADRACE_CONNECT_TIMEOUT): has the process "
+                "nobody accepted at %s within %g s (HEADRACE_CONNECT_TIMEOUT): has the process "
                 "that opened it called MPI_Comm_accept?",
-                name.c_str(), seconds);
+                port.c_str(), seconds);
   }
   const std::string why = take_detail();
-  return fail(Errc::kPort, "port \"%.200s\" did not take this connection: %s", name.c_str(), why.c_str());
+  return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tempfile
+import time
 import unittest
 
 from launching import MPIEXEC, PROBE, LaunchTest, run
@@ -43,6 +44,65 @@ class Options(LaunchTest):
 
     def test_words_after_the_program_are_its_own(self):
         self.assertEqual(run("-n", "1", "echo", "-n", "--version", "x").stdout, "--version x")
+
+
+class Files(LaunchTest):
+    """Files of settings that are no files: a sentence that names them, and nothing that waits for a writer."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = tempfile.TemporaryDirectory(prefix="headrace-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.fifo = f"{folder.name}/tuning.json"
+        os.mkfifo(self.fifo)
+        os.mkfifo(f"{folder.name}/tuning.messages")
+
+    def test_of_the_command_line(self):
+        self.assert_ended(run("-configfile", self.fifo), 2, f"-configfile {self.fifo}: it is a FIFO, not a file")
+        self.assert_ended(run("-f", self.fifo, "true"), 2, f"-f {self.fifo}: it is a FIFO, not a file")
+
+    def test_that_a_shell_pipes_in(self):
+        script = f"exec {MPIEXEC} -configfile <(printf '%s\\n' '-n 2 echo ran')"
+        result = run("-c", script, launcher="bash")
+        self.assert_ended(result, 0)
+        self.assertEqual(result.stdout, "ran\nran\n")
+        self.assert_ended(run("-c", f"exec {MPIEXEC} -f <(echo localhost:2) true", launcher="bash"), 0)
+
+    def test_of_the_library(self):
+        cases = (
+            ({"HEADRACE_CONFIG_FILE": self.fifo}, f"configuration file {self.fifo}: it is a FIFO, not a file"),
+            ({"HEADRACE_CONFIG_FILE": self.folder}, f"configuration file {self.folder}: it is a directory, not a file"),
+            ({"HEADRACE_CONFIG_FILE": "/dev/zero"}, "configuration file /dev/zero: it is a device, not a file"),
+            ({"HEADRACE_CONFIG_FILE": "/no/such"}, "configuration file /no/such: it cannot be opened: No such file"),
+            ({"HEADRACE_TUNING_FILE": self.fifo}, f"{self.folder}/tuning.messages: it is a FIFO, not a file"),
+        )
+        for variables, words in cases:
+            with self.subTest(words):
+                result = run("-n", "1", PROBE, env={**os.environ, **variables})
+                self.assert_ended(result, 0, words)
+
+
+class Words(LaunchTest):
+    """What a rank says to its launcher."""
+
+    SAY = ("import os, socket\n"
+           "line = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
+           "line.sendall({0})\n"
+           "while b'cmd=finalize_ack' not in line.recv(1 << 20): pass\n")
+
+    def say(self, words: str) -> None:
+        result = run("--timeout", "40", "-n", "1", "python3", "-c", self.SAY.format(words))
+        self.assert_ended(result, 0)
+
+    def test_a_line_without_end_takes_time_for_its_bytes_alone(self):
+        begin = time.monotonic()
+        self.say("b'cmd=init pmi_version=1 pmi_subversion=1\\n' + b'x' * (64 << 20) + b'\\ncmd=finalize\\n'")
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_questions_about_no_name(self):
+        self.say("b'cmd=init pmi_version=1 pmi_subversion=1\\ncmd=lookup_name service=\\n"
+                 "cmd=publish_name service= port=\\ncmd=unpublish_name\\ncmd=finalize\\n'")
 
 
 class Programs(LaunchTest):

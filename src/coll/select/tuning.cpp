@@ -1,41 +1,15 @@
 #include "coll/select/tuning.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "base/own_files.hpp"
 #include "boot/boot.hpp"
 #include "coll/select/tuning_file.hpp"
 
 namespace hr::coll::tuning {
-namespace {
-
-constexpr std::size_t kLargestFile = 1 << 20;
-
-std::string system_reason(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
-
-// Without waiting for a writer, should it be a pipe. Returns why it failed, "" on success.
-std::string read_text(int descriptor, std::string* text) {
-  struct stat state{};
-  if (::fstat(descriptor, &state) != 0) return system_reason("cannot be looked at");
-  if (!S_ISREG(state.st_mode)) return "is not a file";
-  if (static_cast<std::size_t>(state.st_size) > kLargestFile) return "is larger than 1 MiB";
-  char chunk[4096];
-  ssize_t count = 0;
-  while ((count = ::read(descriptor, chunk, sizeof chunk)) > 0 && text->size() <= kLargestFile) {
-    text->append(chunk, static_cast<std::size_t>(count));
-  }
-  return count < 0 ? system_reason("cannot be read") : "";
-}
-
-}  // namespace
 
 File read() {
   File file;
@@ -48,15 +22,12 @@ File read() {
     file.path = directory.empty() ? directory : directory + "/headrace/tuning.json";
     if (directory.empty()) return file;
   }
-  const int descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  file.found = descriptor >= 0 || named || (errno != ENOENT && errno != ENOTDIR);
-  if (descriptor < 0) {
-    if (file.found) file.problem = system_reason("cannot be opened");
-    return file;
-  }
   std::string text;
-  file.problem = read_text(descriptor, &text);
-  ::close(descriptor);
+  const Status status = read_file(file.path, kLargestTextFile, &text);
+  if (!status.ok()) file.problem = take_detail();
+  file.found = named || status.errc() != Errc::kNoSuchFile;
+  if (!file.found) file.problem.clear();
+  if (!file.found) return file;
   if (file.problem.empty() && !parse(text, this_machine(), &file.rows).ok()) file.problem = take_detail();
   return file;
 }

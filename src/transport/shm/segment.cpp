@@ -63,6 +63,8 @@ Status Segment::create_or_attach(const std::string& path, const Sizes& sizes) {
                 sizes.processes);
   }
   lay_out(found);
+  if (file_.bytes() < bytes_)
+    return fail(Errc::kOther, "%s has %zu bytes where %zu are wanted", path.c_str(), file_.bytes(), bytes_);
   count_attached();
   return kOk;
 }

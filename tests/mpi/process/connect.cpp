@@ -131,6 +131,30 @@ void join(const std::string& path) {
   ::close(socket);
 }
 
+// The secrets of a port, which stand behind its address and number, are shown to nobody.
+void expect_no_secret(int code, const std::string& port) {
+  const std::string text = check::error_text(code);
+  for (std::size_t at = port.size() - 65; at + 8 <= port.size(); ++at) {
+    CHECK(text.find(port.substr(at, 8)) == std::string::npos);
+  }
+}
+
+// Names that are no words of a launcher's protocol, and names of ports that programs make up.
+void odd_names(const char* port) {
+  char found[MPI_MAX_PORT_NAME] = "";
+  CHECK_CLASS(MPI_Lookup_name("", MPI_INFO_NULL, found), MPI_ERR_NAME);
+  CHECK_CLASS(MPI_Publish_name("", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+  CHECK_CLASS(MPI_Unpublish_name("", MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+  CHECK_CLASS(MPI_Publish_name("somebody", MPI_INFO_NULL, ""), MPI_ERR_PORT);
+  const std::string odd = "a b\ncmd=abort exitcode=3\nport=%41\t=";
+  for (const std::string& each : {std::string("odd"), odd}) {
+    CHECK_OK(MPI_Publish_name(each.c_str(), MPI_INFO_NULL, odd.c_str()));
+    CHECK_OK(MPI_Lookup_name(each.c_str(), MPI_INFO_NULL, found));
+    CHECK_EQ(std::string(found), odd);
+    CHECK_OK(MPI_Unpublish_name(each.c_str(), MPI_INFO_NULL, odd.c_str()));
+  }
+}
+
 void errors() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
@@ -148,10 +172,16 @@ void errors() {
   CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
   // Open, but nobody accepts (the test sets HEADRACE_CONNECT_TIMEOUT).
   const double begin = MPI_Wtime();
-  CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+  const int late = MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+  CHECK_CLASS(late, MPI_ERR_PORT);
+  expect_no_secret(late, port);
   CHECK(MPI_Wtime() - begin >= 0.5 && inter == MPI_COMM_NULL);
   CHECK_OK(MPI_Close_port(port));
-  CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+  for (const std::string& gone : {std::string(port), std::string(port) + " ", wrong}) {
+    const int nobody = MPI_Comm_connect(gone.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+    CHECK_CLASS(nobody, MPI_ERR_PORT);
+    expect_no_secret(nobody, port);
+  }
   CHECK_CLASS(MPI_Close_port(port), MPI_ERR_PORT);
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank_in(MPI_COMM_WORLD) == 0) {
@@ -164,6 +194,7 @@ void errors() {
     CHECK_EQ(std::string(found), std::string(port));
     CHECK_OK(MPI_Unpublish_name("somebody", MPI_INFO_NULL, port));
     CHECK_CLASS(MPI_Lookup_name("somebody", MPI_INFO_NULL, found), MPI_ERR_NAME);
+    odd_names(port);
   }
   int pipes[2];
   CHECK_EQ(::pipe(pipes), 0);

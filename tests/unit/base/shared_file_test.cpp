@@ -1,7 +1,9 @@
 // The shared-memory file: one memory for all who have it open, zero at first, no trace after a failure.
 #include "base/shared_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -64,6 +66,59 @@ TEST(SharedFile, TooMuchMemoryIsAnErrorThatLeavesNothing) {
   EXPECT_NE(detail.find("do something else"), std::string::npos) << detail;
   EXPECT_EQ(file.data(), nullptr);
   EXPECT_FALSE(exists(path));
+}
+
+// Of a meeting: the first makes it, the others map what it made.
+TEST(SharedFile, IsMadeByTheFirstWhoComes) {
+  const std::string path = path_for("meeting");
+  SharedFile first("");
+  const auto begin = [](std::byte* memory) { memory[0] = std::byte{5}; };
+  ASSERT_TRUE(first.create_or_attach(path, 8192, 4096, begin).ok());
+  SharedFile second("");
+  ASSERT_TRUE(second.create_or_attach(path, 4096, 4096, [](std::byte* memory) { memory[0] = std::byte{9}; }).ok());
+  EXPECT_EQ(second.data()[0], std::byte{5});
+  EXPECT_EQ(second.bytes(), 8192u);
+  first.unlink();
+  EXPECT_FALSE(exists(path));
+}
+
+// Names that another user could have put there, as far as a test of one user can show it.
+TEST(SharedFile, TakesNoFileThatOthersCouldHaveMade) {
+  const std::string path = path_for("foreign");
+  const std::string target = path_for("target");
+  const auto refused = [&](const char* why) {
+    SharedFile met("");
+    SharedFile attached("");
+    EXPECT_FALSE(met.create_or_attach(path, 4096, 4096, [](std::byte*) {}).ok()) << why;
+    EXPECT_NE(take_detail().find(path), std::string::npos) << why;
+    EXPECT_FALSE(attached.attach(path, 4096).ok()) << why;
+    EXPECT_EQ(met.data(), nullptr) << why;
+    EXPECT_EQ(attached.data(), nullptr) << why;
+    EXPECT_TRUE(exists(path)) << why << ": it is not ours to remove";
+    ::unlink(path.c_str());
+  };
+  const auto make = [](const std::string& name, mode_t mode, off_t bytes) {
+    const int file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+    EXPECT_EQ(::fchmod(file, mode), 0);
+    EXPECT_EQ(::ftruncate(file, bytes), 0);
+    ::close(file);
+  };
+  make(path, 0666, 8192);
+  refused("others may open it");
+  make(path, 0600, 100);
+  refused("too short");
+  make(target, 0600, 8192);
+  ASSERT_EQ(::symlink(target.c_str(), path.c_str()), 0);
+  refused("a symbolic link");
+  ASSERT_EQ(::link(target.c_str(), path.c_str()), 0);
+  refused("two names");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  refused("a FIFO");
+  ::unlink(target.c_str());
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to other users";
+  make(path, 0600, 8192);
+  ASSERT_EQ(::chown(path.c_str(), 54321, 54321), 0);
+  refused("another user's");
 }
 
 TEST(SharedFile, AMissingFileIsNamed) {

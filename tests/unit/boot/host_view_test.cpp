@@ -90,6 +90,21 @@ TEST(HostView, NoDirectoryIsWhatIsSaidInstead) {
   EXPECT_TRUE(std::filesystem::is_symlink(here.path() + "/headrace.other.host")) << "nor ours to remove";
 }
 
+TEST(HostView, TakesNoLinkOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give links to other users";
+  const Directory here;
+  const std::string link = here.path() + "/headrace.job.host";
+  const std::string token = "0123456789abcdef0123456789abcdef";
+  std::filesystem::create_symlink(token + ".1.999999", link);
+  ASSERT_EQ(::lchown(link.c_str(), 54321, 54321), 0);
+  HostView view(here.path(), "job", "name");
+  EXPECT_TRUE(view.text().starts_with("name.")) << view.text();
+  EXPECT_EQ(view.refused(), link);
+  view.forget();
+  HostView(here.path(), "next", "name").forget();
+  EXPECT_TRUE(std::filesystem::is_symlink(link)) << "neither used nor removed";
+}
+
 TEST(HostView, ComparedByTokens) {
   const Hosts plain = compare_views({"b.1-2", "a.1-2", "b.1-2", "c.1-2", "a.1-2"});
   EXPECT_EQ(plain.of_rank, (std::vector<int>{0, 1, 0, 2, 1}));

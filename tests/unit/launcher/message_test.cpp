@@ -99,6 +99,15 @@ TEST(Pairs, AreCutIntoPartsAndComeBack) {
   EXPECT_FALSE(unpack(parts[0].substr(1), &got));
 }
 
+TEST(Pairs, OfEmptyTextsComeBack) {
+  const std::vector<KeyValue> sent(2);
+  std::vector<KeyValue> got;
+  const std::vector<std::string> parts = pack(sent);
+  ASSERT_EQ(parts.size(), 1u);
+  ASSERT_TRUE(unpack(parts[0], &got));
+  EXPECT_EQ(got, sent);
+}
+
 TEST(Plan, ComesBackAsItWas) {
   const std::string bytes = encode(some_plan());
   const auto got = decode_plan(bytes);

@@ -170,6 +170,13 @@ TEST_F(TwoHosts, ARequestForSpawningThatCountsMoreThanItHasIsRefused) {
   EXPECT_TRUE(first_.spawned.empty());
 }
 
+TEST_F(TwoHosts, AQuestionAboutNoNameIsAnsweredAtOnce) {
+  EXPECT_EQ(first_.ask(0, "cmd=lookup_name service="), "cmd=lookup_result rc=-1 msg=no_name");
+  EXPECT_EQ(first_.ask(0, "cmd=lookup_name"), "cmd=lookup_result rc=-1 msg=no_name");
+  EXPECT_EQ(first_.ask(0, "cmd=publish_name service= port=p"), "cmd=publish_result rc=-1 msg=no_name");
+  EXPECT_EQ(first_.ask(0, "cmd=unpublish_name service="), "cmd=unpublish_result rc=-1 msg=no_name");
+}
+
 TEST_F(TwoHosts, WhatARankPutsHasAnEnd) {
   const std::string value(std::size_t{1} << 20, 'v');
   int taken = 0;

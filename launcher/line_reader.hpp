@@ -1,0 +1,40 @@
+// LineReader: lines out of bytes that arrive in pieces, in time that grows with their number alone.
+//
+// Of a line longer than the limit the beginning is handed on, and what is beyond is dropped as it comes. A plain value.
+// One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hr::launcher {
+
+class LineReader {
+ public:
+  explicit LineReader(std::size_t longest) : longest_(longest) {}
+
+  // handle(line): each that is complete now, without its newline.
+  template <class Handle>
+  void add(std::string_view bytes, Handle&& handle) {
+    while (!bytes.empty()) {
+      const auto end = bytes.find('\n');
+      const std::string_view part = bytes.substr(0, end);
+      begun_ += part.substr(0, longest_ - std::min(longest_, begun_.size()));
+      if (end == std::string_view::npos) return;
+      bytes.remove_prefix(end + 1);
+      handle(std::string_view(begun_));
+      begun_.clear();
+      if (begun_.capacity() > kKept) begun_.shrink_to_fit();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{64} << 10;  // of the memory for a line
+
+  std::size_t longest_;
+  std::string begun_;  // a line whose end has not come
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,142 @@
+"""Two users of the machine that have no names: one whose jobs they are, and a stranger. Processes of both, on the
+loopback and in directories of their own; nothing is written to the machine's list of users."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import pwd
+import signal
+import subprocess
+import time
+import warnings
+from collections.abc import Callable
+
+
+def _unused(first: int) -> int:
+    used = {entry.pw_uid for entry in pwd.getpwall()}
+    running = {int(line.split()[1]) for name in os.listdir("/proc") if name.isdigit() for line in _uid_lines(name)}
+    return next(uid for uid in range(first, 65000) if uid not in used | running)
+
+
+def _uid_lines(process: str) -> list[str]:
+    try:
+        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as file:
+            return [line for line in file if line.startswith("Uid:")]
+    except OSError:
+        return []
+
+
+OWNER = _unused(61000)
+STRANGER = _unused(OWNER + 1)
+
+
+def become(uid: int) -> None:
+    """This process is that user's from now on, with no rights of root left."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    os.umask(0o022)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # goes with its parent
+    warnings.simplefilter("ignore", ResourceWarning)
+
+
+def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
+    """What the function returns in a process of that user's; an exception there is one here."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            become(uid)
+            signal.alarm(int(seconds))
+            answer = (True, function(*arguments))
+        except BaseException as problem:  # noqa: BLE001 - it is told to the parent
+            answer = (False, repr(problem))
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(pickle.dumps(answer))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise AssertionError(f"{function.__name__} of user {uid} did not end within {seconds} s")
+    good, answer = pickle.loads(text)
+    if not good:
+        raise AssertionError(f"{function.__name__} of user {uid}: {answer}")
+    return answer
+
+
+class Beside:
+    """A function of a stranger's that goes on until the end of the block. It is given a function that says whether to
+    go on; what it returns is `result` afterwards."""
+
+    def __init__(self, function: Callable, *arguments) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.result = None
+
+    def __enter__(self) -> Beside:
+        self.reading, writing = os.pipe()
+        waiting, self.stop = os.pipe()
+        ready, readied = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            for each in (self.reading, self.stop, ready):
+                os.close(each)
+            os.set_blocking(waiting, False)
+            try:
+                become(STRANGER)
+                signal.alarm(300)
+                answer = self.function(lambda: _goes_on(waiting), lambda: os.write(readied, b"x"), *self.arguments)
+            except BaseException as problem:  # noqa: BLE001 - it is told to the parent
+                answer = problem
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(pickle.dumps(answer))
+            os._exit(0)
+        for each in (writing, waiting, readied):
+            os.close(each)
+        os.read(ready, 1)
+        os.close(ready)
+        return self
+
+    def __exit__(self, *_) -> None:
+        os.close(self.stop)
+        with os.fdopen(self.reading, "rb") as pipe:
+            text = pipe.read()
+        os.waitpid(self.child, 0)
+        self.result = pickle.loads(text) if text else AssertionError("it did not end")
+        if isinstance(self.result, BaseException):
+            raise self.result
+
+
+def _goes_on(waiting: int) -> bool:
+    try:
+        return os.read(waiting, 1) != b""
+    except BlockingIOError:
+        return True
+
+
+def start(uid: int, command: list[str], home: str, **variables: str) -> subprocess.Popen:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "HEADRACE_"))}
+    environment |= {"HEADRACE_OVERSUBSCRIBE": "quiet", "HOME": home, "TMPDIR": home, **variables}
+    return subprocess.Popen(command, user=uid, group=uid, extra_groups=[], umask=0o022, cwd=home, env=environment,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True)
+
+
+def processes_of(uid: int) -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()
+            and any(line.split()[1] == str(uid) for line in _uid_lines(name))]
+
+
+def wait_for(condition: Callable, what: str, seconds: float = 20):
+    """The first answer that is true; looked for, not waited for by the clock."""
+    end = time.monotonic() + seconds
+    while not (answer := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.005)
+    return answer
