@@ -70,11 +70,19 @@ void keep(hwloc_topology_t topology, Level level) {
   }
 }
 
+// Devices are found on the PCI bus. hwloc's plugins that ask the makers' libraries are not wanted: those start threads,
+// which take signals meant for the launcher, and create contexts on every GPU.
+void leave_out_makers(hwloc_topology_t topology) {
+  for (const char* const component : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
+}
+
 // Opens `source` (as read_machine() takes it), not yet loaded.
 Status open(const std::string& source, Topology* topology) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::kOther, "hwloc cannot be started: %s", std::strerror(errno));
   topology->reset(raw);
+  leave_out_makers(raw);
   if (source.starts_with(kSynthetic)) {
     const std::string notation = source.substr(kSynthetic.size());
     if (hwloc_topology_set_synthetic(raw, notation.c_str()) == 0) return kOk;
