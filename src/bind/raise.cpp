@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
+#include "check/check.hpp"
 #include "comm/failure.hpp"
 #include "comm/session.hpp"
 
@@ -128,6 +129,7 @@ int raise(const Call& call, Object* where, Status status) {
   if (better) where = better.get();
   if (better_file) where = better_file.get();
   status = visible(status);
+  if (check::is_on()) status = check::explain(status);
   std::string detail = take_detail();
   const bool bare = stays_bare(status, detail);
   const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? nobodys() : where;

@@ -19,6 +19,7 @@
 #include "bind/version.hpp"
 #include "boot/boot.hpp"
 #include "check/check.hpp"
+#include "check/threads.hpp"
 #include "coll/coll.hpp"
 #include "coll/counting.hpp"
 #include "coll/select/tuning.hpp"
@@ -186,6 +187,7 @@ Status init_world(int required, int* provided) {
   state.main_thread = ::pthread_self();
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
+  check::allow_threads(state.level);
   *provided = state.level;
   return comm::meet_parent();
 }

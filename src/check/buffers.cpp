@@ -1,6 +1,7 @@
 #include "check/buffers.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -11,9 +12,11 @@
 #include "check/match.hpp"
 #include "check/runs.hpp"
 #include "check/state.hpp"
+#include "check/watch.hpp"
 #include "coll/carry_out.hpp"
 #include "comm/failure.hpp"
 #include "layout/view.hpp"
+#include "p2p/request.hpp"
 
 namespace hr::check {
 namespace {
@@ -22,15 +25,32 @@ Region region(const Buffer& buffer) {
   return {reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count};
 }
 
+std::uint64_t stir(std::uint64_t hash, std::uint64_t word) noexcept {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 29;
+}
+
+// Several sums side by side, of instructions that the CPU has for vectors. One word that differs always shows, since
+// each step can be undone.
 std::uint64_t mix(std::uint64_t hash, const std::byte* data, std::size_t bytes) {
-  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  constexpr std::size_t kLanes = 8;
+  std::uint64_t lanes[kLanes];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = hash + lane;
+  for (; bytes >= sizeof lanes; data += sizeof lanes, bytes -= sizeof lanes) {
+    std::uint64_t words[kLanes];
+    std::memcpy(words, data, sizeof words);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += words[lane];
+      lanes[lane] ^= lanes[lane] << 13;
+    }
+  }
+  for (const std::uint64_t lane : lanes) hash = stir(hash, lane);
   for (; bytes >= 8; data += 8, bytes -= 8) {
     std::uint64_t word;
     std::memcpy(&word, data, 8);
-    hash = (hash ^ word) * kPrime;
-    hash ^= hash >> 29;
+    hash = stir(hash, word);
   }
-  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<std::uint64_t>(data[i])) * kPrime;
+  for (std::size_t i = 0; i < bytes; ++i) hash = stir(hash, static_cast<std::uint64_t>(data[i]));
   return hash;
 }
 
@@ -39,6 +59,10 @@ bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
   layout::View view;
   bool read = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
   *hash = view.packed;
+  if (read && view.packed != 0 && view.plain_host()) {
+    *hash = mix(*hash, view.data(), view.packed);
+    return true;
+  }
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   std::vector<std::byte> piece(std::min(kPiece, view.packed));
   for (std::size_t done = 0; read && done < view.packed; done += kPiece) {
@@ -50,16 +74,12 @@ bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
   return read;
 }
 
-void remember(std::vector<Buffer>& buffers) {
-  for (Buffer& each : buffers) each.hashed = !each.written && hash_of(each, &each.hash);
-}
-
 Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_other, std::uintptr_t at) {
   const std::string site = text(other.site);
   return fail(Errc::kBuffer,
               "buffer: %s (%p) overlaps, from %p on, the %s buffer of %s, which is not complete; complete that first "
-              "(MPI_Wait, "
-              "MPI_Test), or use other memory",
+              "(MPI_Wait, MPI_Test; of one-sided operations MPI_Win_flush_local, or the end of the epoch), or use "
+              "other memory",
               buffer.name, buffer.address, reinterpret_cast<const void*>(at), of_other.written ? "receive" : "send",
               site.c_str());
 }
@@ -80,22 +100,6 @@ Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().wr
 const Operation* active_operation(const void* request) {
   const auto found = operations().find(request);
   return found == operations().end() || !found->second.active ? nullptr : &found->second;
-}
-
-void note_in_use(const Operation& operation) {
-  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
-    Spans& spans = spans_for(operation.buffers[i]);
-    const Run span = span_of(region(operation.buffers[i]));
-    spans.ends[{span.begin, operation.request, i}] = span.end;
-    spans.longest = std::max(spans.longest, span.end - span.begin);
-  }
-}
-
-void note_free(const Operation& operation) {
-  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
-    const Buffer& buffer = operation.buffers[i];
-    spans_for(buffer).ends.erase({span_of(region(buffer)).begin, operation.request, i});
-  }
 }
 
 Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
@@ -169,9 +173,9 @@ bool makes_request(const Call& call) {
 Status before(Call& call) {
   if (starts(call)) return before_start(call);
   if (is_collective_operation(call)) return kOk;  // look_at_buffers()
+  if (call.find("win") != nullptr) return kOk;    // one_sided.hpp
   call.buffers = buffers_of(call);
   if (call.buffers.empty() || call.function().ends_with("_init")) return kOk;
-  if (call.find("win") != nullptr) return look_at_operations(call.buffers, nullptr);
   HR_TRY(look_at(call.buffers, nullptr));
   if (makes_request(call)) remember(call.buffers);
   return kOk;
@@ -185,13 +189,34 @@ void note_started_in(const Call& call) {
   }
 }
 
+// What MPI_Request_get_status has seen to be complete belongs to the program again.
+void note_asked(const Call& call) {
+  if (!call.function().starts_with("MPI_Request_get_status")) return;
+  for (const Argument& argument : call.arguments()) {
+    const bool one = argument.use == Argument::Use::kHandle;
+    if (argument.kind != ObjectKind::kRequest || (!one && argument.use != Argument::Use::kGiven)) continue;
+    const void* const handle = argument.address;
+    for (const void* const each :
+         one ? std::span<const void* const>(&handle, 1)
+             : std::span<const void* const>(argument.values().data(), argument.values().size())) {
+      const auto at = operations().find(each);
+      const bool complete =
+          Arena<p2p::Request>::instance().owns(each) && static_cast<const p2p::Request*>(each)->complete();
+      if (at == operations().end() || !complete || at->second.persistent) continue;
+      note_free(at->second);
+      at->second.buffers.clear();
+      unwatch_buffer(each);
+    }
+  }
+}
+
 Status after(Call& call, int code) {
   if (code == 0) note_started_in(call);
+  if (code == 0) note_asked(call);
   for (const Operation& operation : call.completed) note_free(operation);
   for (const Operation& operation : call.completed) {
     for (const Buffer& buffer : operation.buffers) {
-      std::uint64_t now = 0;
-      if (!buffer.hashed || !hash_of(buffer, &now) || now == buffer.hash) continue;
+      if (!has_changed(buffer)) continue;
       const std::string site = text(operation.site);
       if (Object* const comm = comm::communicator_of(operation.context)) call.where = comm;
       return fail(Errc::kBuffer,
@@ -227,6 +252,50 @@ void add(std::vector<Buffer>& buffers, const char* name, const coll::Call& opera
 }
 
 }  // namespace
+
+Status look_at_use(std::vector<Buffer>& buffers) { return look_at(buffers, nullptr); }
+
+void remember(std::vector<Buffer>& buffers, bool written) {
+  for (Buffer& each : buffers) {
+    if (each.written == written) each.hashed = hash_of(each, &each.hash);
+  }
+}
+
+bool has_changed(const Buffer& buffer) {
+  std::uint64_t now = 0;
+  return buffer.hashed && hash_of(buffer, &now) && now != buffer.hash;
+}
+
+void note_in_use(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    Spans& spans = spans_for(operation.buffers[i]);
+    const Run span = span_of(region(operation.buffers[i]));
+    spans.ends[{span.begin, operation.request, i}] = span.end;
+    spans.longest = std::max(spans.longest, span.end - span.begin);
+  }
+}
+
+void note_free(const Operation& operation) {
+  for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
+    const Buffer& buffer = operation.buffers[i];
+    spans_for(buffer).ends.erase({span_of(region(buffer)).begin, operation.request, i});
+  }
+}
+
+std::uintptr_t first_byte(const Buffer& buffer) { return span_of(region(buffer)).begin; }
+
+bool is_host(const Buffer& buffer) {
+  layout::View view;
+  const bool fine = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
+  if (!fine) static_cast<void>(take_detail());
+  return fine && !view.where.is_device();
+}
+
+std::string pointer(const void* address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
 
 Status look_at_buffers(Call& call, const coll::Call& operation) {
   call.buffers.clear();

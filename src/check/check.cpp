@@ -6,9 +6,11 @@
 #include "base/clock.hpp"
 #include "base/events.hpp"
 #include "base/log.hpp"
+#include "check/collectives.hpp"
 #include "check/finding.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
+#include "check/watch.hpp"
 #include "comm/communicator.hpp"
 #include "io/file.hpp"
 #include "rma/window.hpp"
@@ -64,6 +66,7 @@ void end() {
 bool is_on() noexcept { return state != nullptr; }
 
 Status enter(Call& call) {
+  pause_watching();
   call.find_site();
   call.outer = std::exchange(innermost, &call);
   call.since = now_seconds();
@@ -95,14 +98,17 @@ Status leave(Call& call, int code) {
     if (code == 0 && first.ok()) {
       first = status;
     } else {
-      log::write(log::Level::kError, "check full: %s: %s", each->name, take_detail().c_str());
+      log::write(log::Level::kError, "check full: %s", take_detail().c_str());
     }
   }
   // They hold types, whose references are counted under the library lock.
   call.buffers.clear();
   call.completed.clear();
+  if (innermost == nullptr) resume_watching();
   return first;
 }
+
+Status explain(Status status) { return is_on() ? explain_collective(status) : status; }
 
 void at_finalize() {
   if (!is_on()) return;

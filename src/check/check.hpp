@@ -25,6 +25,9 @@ void end();
 Status enter(Call& call);
 Status leave(Call& call, int code);
 
+// An error that a call is about to raise: another one, if the checker knows what it comes from. With its detail.
+Status explain(Status status);
+
 // In MPI_Finalize, once the program's callbacks have run.
 void at_finalize();
 

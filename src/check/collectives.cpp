@@ -8,13 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "check/buffers.hpp"
+#include "check/clock.hpp"
 #include "check/comparison.hpp"
 #include "check/describe_collective.hpp"
 #include "check/finding.hpp"
 #include "check/messages.hpp"
+#include "check/races.hpp"
 #include "check/state.hpp"
 #include "coll/coll.hpp"
 #include "comm/failure.hpp"
@@ -26,11 +29,15 @@
 namespace hr::check {
 namespace {
 
+// Whoever compares may have other things to do.
+constexpr double kExplainSeconds = 2;
+
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
 
 struct Verdict {
   int code;
   std::string text;
+  std::vector<std::byte> clock;  // what all members knew
 };
 
 struct Collectives final : FileState {
@@ -42,6 +49,7 @@ struct Collectives final : FileState {
 
 // The call that will come to coll/: of a collective operation of the program's.
 thread_local Call* current = nullptr;
+thread_local std::uint64_t begun = 0;
 
 // In messages: before the text.
 struct VerdictHead {
@@ -49,14 +57,17 @@ struct VerdictHead {
   std::int64_t code;
 };
 
-void answer(std::uint32_t context, Member& member, Status status, const std::string& why) {
-  if (member.record.waits == 0 || member.told) return;
+// Who does not wait is told only of mistakes: his completion may fail of them.
+void answer(std::uint32_t context, Member& member, Status status, const std::string& why,
+            const std::vector<std::byte>& clock) {
+  if ((member.record.waits == 0 && status.ok()) || member.told) return;
   member.told = true;
   const VerdictHead head{member.record.sequence, status.code()};
   std::vector<std::byte> message(sizeof head);
   std::memcpy(message.data(), &head, sizeof head);
   const auto more = std::as_bytes(std::span(why)).first(std::min(why.size(), longest(member.proc) - sizeof head));
   message.insert(message.end(), more.begin(), more.end());
+  if (status.ok()) message.insert(message.end(), clock.begin(), clock.end());
   tell(member.proc, Word::kVerdict, context, message);
 }
 
@@ -65,8 +76,13 @@ void take_verdict(const Told& told) {
   if (told.data.size() < sizeof head) return;
   std::memcpy(&head, told.data.data(), sizeof head);
   const auto rest = told.data.subspan(sizeof head);
-  own<Collectives>().verdicts[{static_cast<std::uint32_t>(told.subject), head.sequence}] = {
-      static_cast<int>(head.code), std::string(reinterpret_cast<const char*>(rest.data()), rest.size())};
+  Verdict verdict{static_cast<int>(head.code), {}, {}};
+  if (head.code == 0) {
+    verdict.clock.assign(rest.begin(), rest.end());
+  } else {
+    verdict.text.assign(reinterpret_cast<const char*>(rest.data()), rest.size());
+  }
+  own<Collectives>().verdicts[{static_cast<std::uint32_t>(told.subject), head.sequence}] = std::move(verdict);
 }
 
 void take_record(const Told& told) {
@@ -83,6 +99,7 @@ void take_record(const Told& told) {
   if (told.data.size() < sizeof record + (std::size_t{record.sends} + record.expects) * sizeof(Signature)) return;
   read(member.sends, record.sends);
   read(member.expects, record.expects);
+  const std::span<const std::byte> clock(at, told.data.data() + told.data.size());
 
   const auto context = static_cast<std::uint32_t>(told.subject);
   auto& comparisons = own<Collectives>().comparisons;
@@ -90,11 +107,12 @@ void take_record(const Told& told) {
   Comparison& comparison = comparisons[key];
   const bool waits = record.waits != 0;
   const bool known = !comparison.text().empty();
+  join(comparison.clock, clock);
   const Status status = comparison.add(std::move(member));
   static_cast<void>(take_detail());
   if (!status.ok() && !known && !waits) log::write(log::Level::kError, "check full: %s", comparison.text().c_str());
   if (!status.ok() || comparison.complete()) {
-    for (Member& each : comparison.members()) answer(context, each, status, comparison.text());
+    for (Member& each : comparison.members()) answer(context, each, status, comparison.text(), comparison.clock);
   }
   if (comparison.complete()) comparisons.erase(key);
 }
@@ -112,6 +130,15 @@ bool anybody_lost(const comm::Communicator& comm) {
   return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
+// All members have come so far.
+void note_met(const comm::Communicator& comm, const std::vector<std::byte>& clock) {
+  if (!follows_order()) return;
+  learn(clock);
+  const bool all = !comm.is_inter() && comm.size() == boot::identity().size;
+  if (all) begin_phase();
+  if (all || window_of(comm.context()) != nullptr) expect_findings(all ? 0 : comm.context());
+}
+
 Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
   auto& verdicts = own<Collectives>().verdicts;
   own<Collectives>().wait = CollectiveWait{key.first, key.second};
@@ -122,7 +149,10 @@ Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
   if (found == verdicts.end()) return kOk;  // the call itself says who is lost
   const Verdict verdict = std::move(found->second);
   verdicts.erase(found);
-  if (verdict.code == 0) return kOk;
+  if (verdict.code == 0) {
+    note_met(comm, verdict.clock);
+    return kOk;
+  }
   set_detail(verdict.text);
   return Status::from_code(verdict.code);
 }
@@ -130,7 +160,11 @@ Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
 Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
   const int proc = comparing(comm);
   const int members = comm.size() + (comm.is_inter() ? comm.remote_->size() : 0);
-  if (proc < 0 || comm.context() == 0 || anybody_lost(comm)) return kOk;
+  if (proc < 0 || comm.context() == 0 || anybody_lost(comm)) {
+    lose_order();
+    return kOk;
+  }
+  if (waits) tell_accesses();
   Record& record = described.record;
   const Key key{comm.context(), own<Collectives>().sequences[comm.context()]++};
   record.sequence = key.second;
@@ -139,7 +173,8 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   record.waits = waits ? 1 : 0;
   record.site = remote(call.site());
   const std::size_t room = longest(proc);
-  if (sizeof record + (described.sends.size() + described.expects.size()) * sizeof(Signature) > room) {
+  const std::size_t parts = (described.sends.size() + described.expects.size()) * sizeof(Signature);
+  if (sizeof record + parts + clock_bytes() > room) {
     described.sends.clear();
     described.expects.clear();
   }
@@ -151,6 +186,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
     const auto more = std::as_bytes(std::span(*each));
     message.insert(message.end(), more.begin(), more.end());
   }
+  release(message);
   tell(proc, Word::kCollective, comm.context(), message);
   return waits ? wait_for_verdict(comm, key) : kOk;
 }
@@ -160,7 +196,9 @@ Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
   HR_TRY(look_at_buffers(*call, operation));
-  return agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
+  const Status status = agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
+  if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
+  return status;
 }
 
 // All other functions.
@@ -178,6 +216,7 @@ comm::Communicator* communicator_of(const Call& call, const CollectiveFunction& 
 
 Status before(Call& call) {
   current = is_collective_operation(call) ? &call : nullptr;
+  begun = 0;
   const CollectiveFunction* const function = find_collective(call);
   if (function == nullptr) return kOk;
   comm::Communicator* const comm = communicator_of(call, *function);
@@ -210,6 +249,38 @@ void start() {
 void stop() { coll::call_checker = nullptr; }
 
 }  // namespace
+
+std::uint64_t begun_collective() noexcept { return begun; }
+
+Status explain_collective(Status status) {
+  const bool of_data = status == Errc::kTruncate || status == Errc::kInStatus;
+  const Call* const call = current_call();
+  if (!of_data || call == nullptr) return status;
+  std::vector<Key> keys;
+  for (const void* const handle : call->before) {
+    const auto found = operations().find(handle);
+    if (found != operations().end() && found->second.collective != 0)
+      keys.emplace_back(found->second.context, found->second.collective - 1);
+  }
+  if (keys.empty()) return status;
+  const std::string detail = take_detail();
+  auto& verdicts = own<Collectives>().verdicts;
+  const auto known = [&] { return std::ranges::any_of(keys, [&](const Key& key) { return verdicts.contains(key); }); };
+  const double end = now_seconds() + kExplainSeconds;
+  static_cast<void>(p2p::wait_until([&] { return known() || now_seconds() > end; }));
+  for (const Key& key : keys) {
+    const auto found = verdicts.find(key);
+    if (found == verdicts.end() || found->second.code == 0) continue;
+    if (status == Errc::kInStatus) {  // the code says where the program finds the others
+      log::write(log::Level::kError, "check full: %s", found->second.text.c_str());
+      continue;
+    }
+    set_detail(found->second.text);
+    return Status::from_code(found->second.code);
+  }
+  set_detail(detail);
+  return status;
+}
 
 const CollectiveWait* collective_wait() {
   const auto& wait = own<Collectives>().wait;

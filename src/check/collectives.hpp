@@ -31,7 +31,7 @@ struct Record {
   std::uint32_t sends = 0;      // Signatures that follow: one a peer; 1: the one to the root, or from it
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
-  char data[64] = {};  // "4 x MPI_INT"
+  char data[128] = {};  // "4 x MPI_INT"
   RemoteSite site;
 };
 
@@ -41,5 +41,12 @@ struct CollectiveWait {
   std::uint64_t sequence;
 };
 const CollectiveWait* collective_wait();
+
+// The non-blocking one that the calling thread's call begins: its number among the communicator's, from 1; 0: none.
+std::uint64_t begun_collective() noexcept;
+
+// Of a call that is about to fail, which completes non-blocking collectives: the mistake of their members, if that is
+// why. Waits for whoever compares, but not for long.
+Status explain_collective(Status status);
 
 }  // namespace hr::check

@@ -40,11 +40,11 @@ std::string name_of_operation(std::uint64_t handle) {
 
 Status do_not_match(const Record& from, const Record& to) {
   const std::string sender = who(from), receiver = who(to);
-  return fail(Errc::kType,
-              "signature: what rank %d sends to rank %d is not what that expects: %s, %s; count and type must give the "
-              "same sequence "
-              "of basic types",
-              from.rank, to.rank, sender.c_str(), receiver.c_str());
+  return fail(
+      Errc::kType,
+      "signature: what rank %d sends to rank %d is not what that expects: %s %s, %s %s; count and type must give "
+      "the same sequence of basic types",
+      from.rank, to.rank, sender.c_str(), from.data, receiver.c_str(), to.data);
 }
 
 }  // namespace

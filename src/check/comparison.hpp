@@ -26,6 +26,8 @@ class Comparison {
   [[nodiscard]] std::vector<Member>& members() noexcept { return members_; }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
+  std::vector<std::byte> clock;  // what the members know that have come (clock.hpp)
+
  private:
   Status compare(const Member& first, const Member& other) const;
   Status compare_parts() const;

@@ -119,13 +119,34 @@ std::int64_t hash_of(const std::vector<Signature>& parts) {
   return static_cast<std::int64_t>(hash);
 }
 
+// "{2, 3} x MPI_INT", or each block's.
+std::string describe_all(const coll::Call& call, const Blocks& blocks) {
+  constexpr int kShown = 8;
+  const int length = coll::length_of(call, blocks);
+  bool one_type = true;
+  for (int at = 1; at < length; ++at) one_type &= &blocks.type(at) == &blocks.type(0);
+  std::string text = "{";
+  for (int at = 0; at < std::min(length, kShown); ++at) {
+    if (at != 0) text += ", ";
+    text += one_type ? std::to_string(blocks.count(at)) : describe(blocks.type(at), blocks.count(at));
+  }
+  text += length > kShown ? ", ...}" : "}";
+  if (!one_type || length == 0) return text;
+  const std::string type = describe(blocks.type(0), 1);
+  return text + type.substr(1);
+}
+
 // Counts and types of all members, one after the other.
 void set_counts(const coll::Call& call, Record& record, const Blocks& blocks) {
-  std::string text;
-  for (int at = 0; at < coll::length_of(call, blocks); ++at)
-    text += (at == 0 ? "{" : ", ") + std::to_string(blocks.count(at));
-  set_text(record.data, sizeof record.data, text + "}");
+  set_text(record.data, sizeof record.data, describe_all(call, blocks));
   set_agreed(record, "recvcounts or types", hash_of(all_blocks(call, blocks)));
+}
+
+// "sends 2 x MPI_INT, expects {1, 1} x MPI_INT"
+void set_parts(Record& record, const std::string& sends, const std::string& expects) {
+  const std::string first = sends.empty() ? "" : "sends " + sends;
+  const std::string second = expects.empty() ? "" : "expects " + expects;
+  set_text(record.data, sizeof record.data, first + (first.empty() || second.empty() ? "" : ", ") + second);
 }
 
 void describe_intra(const coll::Call& call, Described& out) {
@@ -163,16 +184,19 @@ void describe_intra(const coll::Call& call, Described& out) {
     case Operation::kGatherv:
       if (root) out.expects = all_blocks(call, call.recv);
       if (!call.send.none()) out.sends = {block(call.send, 0)};
-      return;
+      return set_parts(out.record, call.send.none() ? "" : describe(call.send.type(0), call.send.count(0)),
+                       root ? describe_all(call, call.recv) : "");
     case Operation::kScatterv:
       if (root) out.sends = all_blocks(call, call.send);
       if (!call.recv.none()) out.expects = {block(call.recv, 0)};
-      return;
+      return set_parts(out.record, root ? describe_all(call, call.send) : "",
+                       call.recv.none() ? "" : describe(call.recv.type(0), call.recv.count(0)));
     case Operation::kAlltoallv:
     case Operation::kAlltoallw:
       out.expects = all_blocks(call, call.recv);
       out.sends = call.in_place ? out.expects : all_blocks(call, call.send);
-      return;
+      return set_parts(out.record, describe_all(call, call.in_place ? call.recv : call.send),
+                       describe_all(call, call.recv));
     default:
       return;
   }

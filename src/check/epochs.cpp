@@ -1,15 +1,17 @@
 // Epochs: accesses of one origin to the same memory of a target within one epoch, of which the outcome is undefined
-// (MPI 5.0 section 12.7): put with anything, get with an update. Updates may meet each other.
+// (MPI 5.0 section 12.7): put with anything, get with an update. Updates of one type may meet each other. What is
+// complete is handed on to races.hpp, which compares it with what other processes do.
 //
 // Calls outside an epoch, and those that end one that is not open, are errors without the checker (rma/epoch.hpp).
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "check/accesses.hpp"
 #include "check/finding.hpp"
+#include "check/races.hpp"
 #include "check/runs.hpp"
 #include "check/state.hpp"
 #include "rma/window.hpp"
@@ -17,102 +19,151 @@
 namespace hr::check {
 namespace {
 
-enum class Kind : std::uint8_t { kGet, kPut, kUpdate };
+// More call sites and requests at a time are not looked at.
+constexpr std::size_t kMostGroups = 256;
+// In place of a checksum: may be equal to others.
+constexpr std::uint64_t kAnyData = 1;
 
-struct Access {
-  std::uintptr_t end;
-  Kind kind;
-  Site site;
+// Accesses of one call site that are not complete. `request`: of the one that MPI_Wait completes; null: none.
+struct Group {
+  Accesses accesses;
+  const void* request = nullptr;
 };
 
-// Of one target, by where they begin in its part of the window.
-struct Accesses {
-  std::multimap<std::uintptr_t, Access> by_begin;
-  std::uintptr_t longest = 0;
+struct Target {
+  std::vector<Group> groups;
+  bool fetches = false;  // something that tells this process what others did
 };
 
 struct Epochs final : FileState {
-  std::map<std::pair<std::uint32_t, int>, Accesses> of;  // by context and target
+  std::map<std::pair<std::uint32_t, int>, Target> of;  // by context and target
+  std::uint64_t data = 0;                              // that the call in progress puts
 };
 
-bool conflict(Kind a, Kind b) { return a == Kind::kPut || b == Kind::kPut || a != b; }
-
-const char* verb(Kind kind) {
-  return kind == Kind::kGet ? "is read" : kind == Kind::kPut ? "is written" : "is updated";
-}
-
-bool find_kind(const Call& call, Kind* kind) {
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"MPI_Put", Kind::kPut},
-                                                          {"MPI_Rput", Kind::kPut},
-                                                          {"MPI_Get", Kind::kGet},
-                                                          {"MPI_Rget", Kind::kGet},
-                                                          {"MPI_Accumulate", Kind::kUpdate},
-                                                          {"MPI_Raccumulate", Kind::kUpdate},
-                                                          {"MPI_Get_accumulate", Kind::kUpdate},
-                                                          {"MPI_Rget_accumulate", Kind::kUpdate},
-                                                          {"MPI_Fetch_and_op", Kind::kUpdate},
-                                                          {"MPI_Compare_and_swap", Kind::kUpdate}};
-  const auto* const found = std::ranges::find(kKinds, call.function(), &std::pair<std::string_view, Kind>::first);
-  if (found == std::end(kKinds)) return false;
-  *kind = found->second;
-  return true;
-}
-
-Status add(Accesses& all, const Run& run, Kind kind, const Call& call, int rank) {
-  const std::uintptr_t from = run.begin > all.longest ? run.begin - all.longest : 0;
-  for (auto at = all.by_begin.lower_bound(from); at != all.by_begin.end() && at->first < run.end; ++at) {
-    const Access& other = at->second;
-    if (other.end <= run.begin) continue;
-    if (!conflict(kind, other.kind)) {
-      if (at->first == run.begin && other.end == run.end && other.kind == kind) return kOk;
-      continue;
-    }
-    const std::uintptr_t begin = std::max(run.begin, at->first), end = std::min(run.end, other.end);
-    const std::string site = text(other.site);
+Status compare(const Target& all, const Access& access, const Run& run, int rank) {
+  for (const Group& group : all.groups) {
+    if (!conflict(access, group.accesses.access, true)) continue;
+    const auto common = group.accesses.places.common(run);
+    if (!common) continue;
+    const std::string site = text(group.accesses.site);
     return fail(
         Errc::kRmaConflict,
         "epoch: bytes %lld to %lld of the window's memory at rank %d %s here, and in the same epoch %s by %s; put a "
         "synchronisation (MPI_Win_fence, MPI_Win_flush) between the two, or take other memory",
-        static_cast<long long>(begin), static_cast<long long>(end - 1), rank, verb(kind), verb(other.kind),
-        site.c_str());
+        static_cast<long long>(common->begin), static_cast<long long>(common->end - 1), rank, verb(access.kind),
+        verb(group.accesses.access.kind), site.c_str());
   }
-  all.by_begin.emplace(run.begin, Access{run.end, kind, call.site()});
-  all.longest = std::max(all.longest, run.end - run.begin);
   return kOk;
+}
+
+void add(Target& all, const Access& access, const Run& run, const Call& call, const void* request,
+         const Moment& since) {
+  const auto found = std::find_if(all.groups.rbegin(), all.groups.rend(), [&](const Group& each) {
+    return each.request == request && each.accesses.access == access &&
+           each.accesses.site.address == call.site().address && each.accesses.since == since;
+  });
+  if (found != all.groups.rend()) {
+    found->accesses.data = 0;
+    return found->accesses.places.add(run);
+  }
+  if (all.groups.size() >= kMostGroups) return;
+  all.groups.push_back({{access, call.site(), since, 0, 0, {}, own<Epochs>().data}, request});
+  all.groups.back().accesses.places.add(run);
+}
+
+// The run as a call of this kind accesses it.
+Access at(Access access, const Run& run) {
+  const bool updates = access.kind == AccessKind::kUpdate || access.kind == AccessKind::kFetch;
+  access.phase = updates ? run.begin % access.size : 0;
+  return access;
+}
+
+Target& target_of(const Call& call) {
+  const auto* const window = call.object<rma::Window>("win");
+  return own<Epochs>().of[{window->context(), static_cast<int>(call.number("target_rank"))}];
+}
+
+// Elements with bytes that mean nothing, of which a checksum says nothing.
+bool has_padding(const layout::Datatype& type) {
+  using layout::Basic;
+  constexpr Basic kPadded[] = {Basic::kFloat80, Basic::kComplex80, Basic::kDoubleInt,
+                               Basic::kLongInt, Basic::kShortInt,  Basic::kLongDoubleInt};
+  return type.uniform() != nullptr && std::ranges::find(kPadded, type.uniform()->basic) != std::end(kPadded);
+}
+
+Status look_at(const Call& call, const Access& access) {
+  const bool puts = access.kind == AccessKind::kPut && !call.buffers.empty() && call.buffers[0].hashed;
+  own<Epochs>().data = !puts ? 0 : has_padding(*call.buffers[0].type) ? kAnyData : call.buffers[0].hash;
+  std::vector<Run> runs;
+  if (!places_of(call, &runs)) return kOk;
+  const Target& all = target_of(call);
+  const auto rank = static_cast<int>(call.number("target_rank"));
+  for (const Run& run : runs) HR_TRY(compare(all, at(access, run), run, rank));
+  return kOk;
+}
+
+// It has been started.
+void note(const Call& call, const Access& access) {
+  std::vector<Run> runs;
+  if (!places_of(call, &runs)) return;
+  Target& all = target_of(call);
+  const Moment since = moment();
+  const Argument* const request = call.find("request");
+  const void* const handle = request == nullptr ? nullptr : request->values()[0];
+  for (const Run& run : runs) add(all, at(access, run), run, call, handle, since);
+  all.fetches |= call.find("result_addr") != nullptr;
+}
+
+bool only_reads(const Group& group) {
+  return group.accesses.access.kind == AccessKind::kGet || group.accesses.access.kind == AccessKind::kFetch;
+}
+
+// Of those of a target that `which` names.
+template <class Which>
+void complete(rma::Window& window, int rank, Target& all, Which&& which) {
+  const auto is_complete = [&](Group& group) {
+    if (!which(group)) return false;
+    group.accesses.until = own_count();
+    group.accesses.until_phase = moment().phase;
+    note_accesses(window, rank, std::move(group.accesses));
+    return true;
+  };
+  std::erase_if(all.groups, is_complete);
+  // Others may be waited for by what they have put into a window.
+  if (std::exchange(all.fetches, false)) lose_order();
 }
 
 Status before(Call& call) {
-  Kind kind{};
-  if (!find_kind(call, &kind)) return kOk;
+  if (const auto access = access_of(call)) return look_at(call, *access);
+  const Completes what = completed_by(call);
+  auto& of = own<Epochs>().of;
   auto* const window = call.object<rma::Window>("win");
-  const auto rank = static_cast<int>(call.number("target_rank"));
-  if (window == nullptr || rank < 0 || rank >= window->size() || window->epoch_ == rma::Epoch::kNone) return kOk;
-  const bool one = call.find("target_datatype") == nullptr;
-  const auto* const type = call.object<layout::Datatype>(one ? "datatype" : "target_datatype");
-  if (type == nullptr || !type->committed() || call.number("target_disp") < 0) return kOk;
-  const Count count = one ? 1 : call.number("target_count");
-  const Count at = call.number("target_disp") * window->member(rank).displacement_unit;
-  std::vector<Run> runs;
-  if (!collect_runs({static_cast<std::uintptr_t>(at), *type, count}, &runs)) return kOk;
-  Accesses& all = own<Epochs>().of[{window->context(), rank}];
-  for (const Run& run : runs) HR_TRY(add(all, run, kind, call, rank));
+  if (!what.any || window == nullptr || of.empty()) return kOk;
+  for (auto& [key, all] : of) {
+    if (key.first != window->context() || (!what.all && key.second != what.target)) continue;
+    complete(*window, key.second, all, [&](const Group& group) { return what.at_target || only_reads(group); });
+  }
+  std::erase_if(of, [](const auto& entry) { return entry.second.groups.empty(); });
   return kOk;
 }
 
-// What has been synchronised: of one target, or of all.
 Status after(Call& call, int code) {
-  constexpr std::string_view kOfOne[] = {"MPI_Win_unlock", "MPI_Win_flush"};
-  constexpr std::string_view kOfAll[] = {"MPI_Win_fence", "MPI_Win_complete", "MPI_Win_unlock_all",
-                                         "MPI_Win_flush_all"};
+  if (const auto access = access_of(call); access && code == 0) note(call, *access);
   auto& of = own<Epochs>().of;
+  if (of.empty()) return kOk;
+  // A get whose request is complete has read what it reads; others may go on at the target (section 12.3.5).
+  for (const Operation& operation : call.completed) {
+    const auto found = of.find({operation.window, operation.target});
+    if (operation.window == 0 || found == of.end()) continue;
+    rma::Window* const window = window_of(operation.window);
+    const auto is_its = [&](const Group& group) { return group.request == operation.request && only_reads(group); };
+    if (window != nullptr) complete(*window, operation.target, found->second, is_its);
+    for (Group& group : found->second.groups) {
+      if (group.request == operation.request) group.request = nullptr;
+    }
+  }
   if (call.is("MPI_Win_free") && call.ended_context != 0)
     std::erase_if(of, [&](const auto& entry) { return entry.first.first == call.ended_context; });
-  const auto* const window = call.object<rma::Window>("win");
-  if (window == nullptr || code != 0 || of.empty()) return kOk;
-  if (std::ranges::find(kOfOne, call.function()) != std::end(kOfOne))
-    of.erase({window->context(), static_cast<int>(call.number("rank"))});
-  if (std::ranges::find(kOfAll, call.function()) != std::end(kOfAll))
-    std::erase_if(of, [&](const auto& entry) { return entry.first.first == window->context(); });
   return kOk;
 }
 

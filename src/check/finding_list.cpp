@@ -7,12 +7,18 @@ extern const Finding kCollectives;
 extern const Finding kDeadlocks;
 extern const Finding kEpochs;
 extern const Finding kLeaks;
+extern const Finding kLost;
+extern const Finding kOneSided;
+extern const Finding kOrder;
+extern const Finding kRaces;
 extern const Finding kSignatures;
+extern const Finding kThreads;
 
 namespace {
 
 // Those that look at what others have noted of the call come after them.
-constexpr const Finding* kFindings[] = {&kDeadlocks, &kBuffers, &kSignatures, &kCollectives, &kEpochs, &kLeaks};
+constexpr const Finding* kFindings[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
+                                        &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "check/call.hpp"
+#include "check/clock.hpp"
 #include "check/finding.hpp"
 #include "check/messages.hpp"
 #include "check/objects.hpp"
@@ -25,15 +26,23 @@
 namespace hr::check {
 namespace {
 
+// A send is cancelled, and what comes after it cannot be told apart any more. The send that was told last has failed.
+constexpr std::uint64_t kCancelled = 1, kFailed = 2;
+
 // In messages.
 struct Note {
   std::int32_t source = 0;
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t stops = 0;  // 1: a send is cancelled, and what comes after it cannot be told apart any more
+  std::uint64_t stops = 0;  // kCancelled, kFailed; 0: neither
   Signature signature;
   char data[64] = {};  // "4 x MPI_FLOAT"
   RemoteSite site;
+};
+
+// As it has come: what the sender knew then (clock.hpp).
+struct Arrived : Note {
+  std::vector<std::byte> clock;
 };
 
 struct Mismatch {
@@ -44,9 +53,9 @@ struct Mismatch {
 using Stream = std::tuple<std::uint32_t, int, int>;  // context, source, tag
 
 struct Matches final : FileState {
-  std::map<Stream, std::deque<Note>> notes;
+  std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
-  std::unordered_map<const void*, Note> of_messages;      // of MPI_Mprobe, until they are received
+  std::unordered_map<const void*, Arrived> of_messages;   // of MPI_Mprobe, until they are received
   std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
   std::deque<Mismatch> of_calls;                          // of a blocking receive
 };
@@ -62,35 +71,44 @@ void send_note(const comm::Communicator& comm, int dest, int tag, const layout::
   const std::string data = describe(type, count);
   std::memcpy(note.data, data.c_str(), std::min(data.size(), sizeof note.data - 1));
   note.site = remote(site);
-  tell(comm.peer_proc(dest), Word::kSignature, comm.context(), bytes_of(note));
+  const auto bytes = bytes_of(note);
+  std::vector<std::byte> message(bytes.begin(), bytes.end());
+  release(message);
+  tell(comm.peer_proc(dest), Word::kSignature, comm.context(), message);
 }
 
 void take_note(const Told& told) {
-  Note note;
-  if (told.data.size() != sizeof note) return;
-  std::memcpy(&note, told.data.data(), sizeof note);
+  Arrived note;
+  if (told.data.size() < sizeof(Note)) return;
+  std::memcpy(static_cast<Note*>(&note), told.data.data(), sizeof(Note));
+  note.clock.assign(told.data.begin() + sizeof(Note), told.data.end());
   const Stream stream{static_cast<std::uint32_t>(told.subject), note.source, note.tag};
   auto& all = own<Matches>();
-  if (note.stops != 0) {
+  if (note.stops == kFailed) {
+    const auto found = all.notes.find(stream);
+    if (found == all.notes.end()) return;
+    found->second.pop_back();
+    if (found->second.empty()) all.notes.erase(found);
+  } else if (note.stops == kCancelled) {
     all.stopped.insert(stream);
     all.notes.erase(stream);
   } else if (!all.stopped.contains(stream)) {
-    all.notes[stream].push_back(note);
+    all.notes[stream].push_back(std::move(note));
   }
 }
 
-bool take(const p2p::Envelope& envelope, Note* note) {
+bool take(const p2p::Envelope& envelope, Arrived* note) {
   auto& notes = own<Matches>().notes;
   const auto found = notes.find({envelope.context, envelope.source, envelope.tag});
   if (found == notes.end()) return false;
-  *note = found->second.front();
+  *note = std::move(found->second.front());
   found->second.pop_front();
   if (found->second.empty()) notes.erase(found);
   return true;
 }
 
 // A message that MPI_Mprobe has found has its note from then on.
-bool find_note(const Call* call, const p2p::Envelope& envelope, Note* note) {
+bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
   const auto found = probed ? of_messages.find(call->before[0]) : of_messages.end();
@@ -110,8 +128,12 @@ bool fits(const Note& note, const p2p::Request& receive) {
 void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
   Call* const call = current_call();
   if (call != nullptr) call->since = now_seconds();
-  Note note;
-  if (!find_note(call, envelope, &note)) return;
+  Arrived note;
+  if (!find_note(call, envelope, &note)) {
+    if (envelope.context % comm::kContextSpacing == 0) lose_order();
+    return;
+  }
+  learn(note.clock);
 
   const auto started = operations().find(receive.handle());
   const bool has_request = started != operations().end();
@@ -132,8 +154,12 @@ void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
   }
 }
 
+// The call whose message was told last.
+thread_local const Call* told_of = nullptr;
+
 // The arguments of a call that sends, by the name of its datatype.
 void tell_signature_of(const Call& call) {
+  told_of = nullptr;
   constexpr std::pair<const char*, const char*> kNames[] = {{"sendtype", "sendcount"}, {"datatype", "count"}};
   if (call.find("dest") == nullptr || call.function().ends_with("_init")) return;
   const auto* const comm = call.object<comm::Communicator>("comm");
@@ -141,9 +167,24 @@ void tell_signature_of(const Call& call) {
   for (const auto& [type_name, count_name] : kNames) {
     const auto* const type = call.object<layout::Datatype>(type_name);
     if (comm == nullptr || type == nullptr || call.find(count_name) == nullptr || !type->committed()) continue;
+    told_of = &call;
     return send_note(*comm, static_cast<int>(call.number("dest")), static_cast<int>(call.number(tag)), *type,
                      call.number(count_name), call.site());
   }
+}
+
+// Nothing has been sent after all. (What both sends and receives may have failed to receive.)
+void take_back(const Call& call) {
+  const auto* const comm = call.object<comm::Communicator>("comm");
+  const auto dest = static_cast<int>(call.number("dest"));
+  if (std::exchange(told_of, nullptr) != &call || call.find("source") != nullptr || comm == nullptr) return;
+  const auto tag = static_cast<int>(call.number("tag"));
+  if (dest < 0 || dest >= comm->peers().size() || tag < 0 || comm->has_others_) return;
+  Note note;
+  note.source = comm->rank();
+  note.tag = tag;
+  note.stops = kFailed;
+  tell(comm->peer_proc(dest), Word::kSignature, comm->context(), bytes_of(note));
 }
 
 void stop_after_cancel(const Call& call) {
@@ -155,7 +196,7 @@ void stop_after_cancel(const Call& call) {
   Note note;
   note.source = comm->rank();
   note.tag = send.tag;
-  note.stops = 1;
+  note.stops = kCancelled;
   tell(comm->peer_proc(send.peer), Word::kSignature, send.context, bytes_of(note));
 }
 
@@ -178,8 +219,10 @@ void keep_note_of_probed(const Call& call) {
   const void* const handle = made(call, ObjectKind::kMessage);
   if (handle == nullptr) return;
   const p2p::Unexpected& message = *static_cast<const p2p::Message*>(handle)->unexpected_;
-  Note note;
-  if (take(message.envelope, &note)) own<Matches>().of_messages[handle] = note;
+  Arrived note;
+  if (!take(message.envelope, &note)) return lose_order();
+  learn(note.clock);
+  own<Matches>().of_messages[handle] = std::move(note);
 }
 
 Status raise_on(Call& call, const Mismatch& mismatch) {
@@ -190,6 +233,7 @@ Status raise_on(Call& call, const Mismatch& mismatch) {
 Status after(Call& call, int code) {
   auto& all = own<Matches>();
   if (code == 0) keep_note_of_probed(call);
+  if (code != 0) take_back(call);
   if (!all.of_calls.empty()) {
     Mismatch mismatch = std::move(all.of_calls.front());
     all.of_calls.pop_front();
@@ -222,6 +266,22 @@ void start() {
 void stop() { p2p::match_checker = nullptr; }
 
 }  // namespace
+
+std::vector<std::string> messages_without_receive() {
+  std::vector<std::string> texts;
+  for (const auto& [stream, notes] : own<Matches>().notes) {
+    std::map<std::string, int> by_call;
+    for (const Arrived& each : notes) ++by_call["(" + std::string(each.data) + ", " + text(each.site) + ")"];
+    for (const auto& [call, count] : by_call) {
+      const comm::Communicator* const comm = comm::communicator_of(std::get<0>(stream));
+      texts.push_back(std::to_string(count) + (count == 1 ? " message" : " messages") + " of rank " +
+                      std::to_string(std::get<1>(stream)) + " with tag " + std::to_string(std::get<2>(stream)) +
+                      " of " + (comm == nullptr ? std::string("a communicator that was freed") : name_of(*comm)) + " " +
+                      call);
+    }
+  }
+  return texts;
+}
 
 void tell_signature(const Call& call, const Operation& send) {
   const auto* const comm = comm::communicator_of(send.context);

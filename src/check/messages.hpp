@@ -14,9 +14,13 @@ enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function: to the one who compares
   kVerdict,     // what came of that: back
   kSignature,   // of a message that follows
+  kAccesses,    // of the sender to the receiver's part of a window
+  kClock,       // what the sender knows of other processes: a post or complete of a window follows
+  kLocks,       // the sender locks windows
+  kFinal,       // the sender has sent its last message
   kWaiting,     // the sender waits in a call, or does so no more: to the first process of the job
 };
-inline constexpr std::size_t kWords = 4;
+inline constexpr std::size_t kWords = 8;
 
 struct Told {
   int from;               // process

@@ -4,10 +4,12 @@
 
 #include "base/abi.hpp"
 #include "check/call.hpp"
+#include "check/collectives.hpp"
 #include "check/describe_collective.hpp"
 #include "check/state.hpp"
 #include "comm/communicator.hpp"
 #include "p2p/p2p.hpp"
+#include "rma/window.hpp"
 
 namespace hr::check {
 namespace {
@@ -23,6 +25,7 @@ const p2p::Request* request(const void* handle) noexcept {
 Operation describe(const Call& call) {
   Operation operation;
   operation.site = call.site();
+  operation.collective = begun_collective();
   operation.persistent = call.function().ends_with("_init");
   operation.active = !operation.persistent;
   if (const auto* comm = call.object<comm::Communicator>("comm"); comm != nullptr) operation.context = comm->context();
@@ -36,6 +39,10 @@ Operation describe(const Call& call) {
     operation.peer = static_cast<int>(call.number("source"));
   }
   operation.tag = static_cast<int>(call.number("tag"));
+  if (const auto* window = call.object<rma::Window>("win"); window != nullptr) {
+    operation.window = window->context();
+    operation.target = static_cast<int>(call.number("target_rank"));
+  }
   return operation;
 }
 

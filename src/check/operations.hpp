@@ -38,6 +38,9 @@ struct Operation {
   std::uint32_t context = 0;  // of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;
+  std::uint64_t collective = 0;  // begun_collective()
+  std::uint32_t window = 0;      // one-sided: its context; 0: none
+  int target = -1;               // rank there
   bool persistent = false;
   bool active = true;
   std::vector<Buffer> buffers;

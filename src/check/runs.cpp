@@ -10,6 +10,21 @@ namespace {
 
 constexpr Count kMostRuns = Count{1} << 20;
 
+// Sorted runs that touch or overlap become one.
+void join_neighbours(std::vector<Run>* runs) {
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < runs->size(); ++i) {
+    Run& before = (*runs)[last];
+    const Run& next = (*runs)[i];
+    if (next.begin <= before.end) {
+      before.end = std::max(before.end, next.end);
+    } else {
+      (*runs)[++last] = next;
+    }
+  }
+  if (!runs->empty()) runs->resize(last + 1);
+}
+
 }  // namespace
 
 Run span_of(const Region& region) noexcept {
@@ -23,6 +38,10 @@ Run span_of(const Region& region) noexcept {
 bool collect_runs(const Region& region, std::vector<Run>* runs) {
   const layout::Layout& layout = region.type.layout();
   if (region.count <= 0 || region.type.size() == 0) return true;
+  if (region.type.contiguous(region.count)) {
+    runs->push_back(span_of(region));
+    return true;
+  }
   if (region.count * std::max<Count>(layout.runs, 1) > kMostRuns) return false;
   std::vector<std::uintptr_t> origins;
   for (Count i = 0; i < region.count; ++i)
@@ -41,6 +60,7 @@ bool collect_runs(const Region& region, std::vector<Run>* runs) {
     }
   }
   std::ranges::sort(*runs, {}, &Run::begin);
+  join_neighbours(runs);
   return true;
 }
 

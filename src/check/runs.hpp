@@ -24,7 +24,7 @@ struct Run {
 };
 // From the first to the last.
 Run span_of(const Region& region) noexcept;
-// All of them, by address. False: too many to look at.
+// All of them, by address, neighbours joined. False: too many to look at.
 bool collect_runs(const Region& region, std::vector<Run>* runs);
 
 // The first byte that both have; 0: none. Of layouts with very many runs, whether one of them is in the other's span is

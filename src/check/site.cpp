@@ -26,6 +26,7 @@ namespace {
 struct Known final : FileState {
   std::map<const void*, bool> parts;                                   // addresses: of the library
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;  // by file and offset
+  std::map<std::pair<const void*, const char*>, RemoteSite> remotes;   // by address and function
 };
 
 constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpifort", "libmpicxx", "libheadrace"};
@@ -134,8 +135,10 @@ const void* program_caller(const void* caller) noexcept {
 }
 
 RemoteSite remote(const Site& site) {
+  const auto [entry, is_new] = own<Known>().remotes.try_emplace({site.address, site.function});
+  RemoteSite& result = entry->second;
+  if (!is_new) return result;
   const Place place = place_of(site.address);
-  RemoteSite result;
   result.offset = place.offset;
   copy_text(site.function, result.function, sizeof result.function);
   if (place.file.size() < sizeof result.file) copy_text(place.file, result.file, sizeof result.file);

@@ -155,6 +155,7 @@ bool flush(Peer& peer) {
     if (status.ok()) peer.control_messages.pop_front();
     moved = true;
   }
+  if (peer.connected && !peer.lost) peer.plain_below = peer.eager_bytes + 1;
   while (!peer.lost) {
     Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
     if (send == nullptr) break;
@@ -184,6 +185,7 @@ void send_control(int proc, const transport::Header& header, const void* payload
     if (status.ok()) return;
     if (!status.is_again()) return lose(proc, status);
   }
+  peer->plain_below = 0;  // short messages stay behind it, until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
   answer.header = header;
   answer.bytes = bytes;

@@ -171,9 +171,13 @@ void pairs(const check::Environment& mpi, const std::string& kind) {
   for (int i = 0; i < 2; ++i) at<Pair>(memory, i) = {-1, -1};
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   CHECK_OK(MPI_Win_lock_all(0, memory.window));
+  std::vector<Pair> all;
   for (int i = 0; i < kTimes; ++i) {
-    const Pair mine[2] = {{static_cast<double>(i * mpi.size + mpi.rank), i * mpi.size + mpi.rank},
-                          {static_cast<double>(-i - 2), mpi.rank}};
+    all.push_back({static_cast<double>(i * mpi.size + mpi.rank), i * mpi.size + mpi.rank});
+    all.push_back({static_cast<double>(-i - 2), mpi.rank});
+  }
+  for (int i = 0; i < kTimes; ++i) {
+    const Pair* const mine = &all[static_cast<std::size_t>(2 * i)];
     CHECK_OK(MPI_Accumulate(mine, 2, MPI_DOUBLE_INT, 0, memory.displacement(0, 0), 2, MPI_DOUBLE_INT, MPI_MAXLOC,
                             memory.window));
   }

@@ -242,9 +242,10 @@ void many(const check::Environment& mpi) {
       *bases[i] = -1;
       CHECK_OK(MPI_Win_fence(0, windows[i]));
     }
+    std::vector<int> values(windows.size());
     for (std::size_t i = 0; i < windows.size(); ++i) {
-      const int value = static_cast<int>(i) + mpi.rank;
-      CHECK_OK(MPI_Put(&value, 1, MPI_INT, (mpi.rank + 1) % mpi.size, 0, 1, MPI_INT, windows[i]));
+      values[i] = static_cast<int>(i) + mpi.rank;
+      CHECK_OK(MPI_Put(&values[i], 1, MPI_INT, (mpi.rank + 1) % mpi.size, 0, 1, MPI_INT, windows[i]));
     }
     for (std::size_t i = 0; i < windows.size(); ++i) {
       CHECK_OK(MPI_Win_fence(0, windows[i]));

@@ -1,0 +1,58 @@
+// Messages that were sent and are never received (MPI 5.0 section 11.2.2): told by who should have received them, at
+// the end. All processes have met in MPI_Finalize before; then each tells each other one that nothing follows.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "check/finding.hpp"
+#include "check/match.hpp"
+#include "check/messages.hpp"
+#include "check/state.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::check {
+namespace {
+
+// Beyond it, the messages of the last few are not waited for.
+constexpr int kMostProcesses = 64;
+// A process that does not come here is no reason to hang.
+constexpr double kMostSeconds = 10;
+
+struct Lost final : FileState {
+  std::set<int> ended;  // processes that have sent their last message
+};
+
+void take_final(const Told& told) { own<Lost>().ended.insert(told.from); }
+
+void meet_all(int size) {
+  const int self = boot::processes().self();
+  for (int proc = 0; proc < size; ++proc) {
+    if (proc != self) tell(proc, Word::kFinal, 0, {});
+  }
+  const auto all_ended = [size] { return own<Lost>().ended.size() + 1 == static_cast<std::size_t>(size); };
+  const double end = now_seconds() + kMostSeconds;
+  static_cast<void>(p2p::wait_until([&] { return all_ended() || p2p::any_endings() || now_seconds() > end; }));
+}
+
+void at_finalize() {
+  const Call* const call = current_call();
+  if (call == nullptr || !call->is("MPI_Finalize") || p2p::any_endings()) return;  // who is lost receives nothing
+  const int size = boot::identity().size;
+  if (size > 1 && size <= kMostProcesses) meet_all(size);
+  if (p2p::any_endings()) return;
+  for (const std::string& text : messages_without_receive())
+    log::write(log::Level::kError, "check full: message: %s never received; receive it, or do not send it",
+               text.c_str());
+}
+
+void start() { on_word(Word::kFinal, take_final); }
+
+}  // namespace
+
+extern const Finding kLost;
+const Finding kLost{"message", start, nullptr, nullptr, nullptr, at_finalize};
+
+}  // namespace hr::check

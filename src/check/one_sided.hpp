@@ -1,0 +1,14 @@
+// Local buffers of one-sided operations: what the program must not do with them before the operation is complete here
+// (MPI 5.0 section 12.3). Internal to check/. Threads: library lock.
+#pragma once
+
+#include <vector>
+
+#include "check/operations.hpp"
+
+namespace hr::check {
+
+// The buffers of a call of a one-sided operation; empty for all others, and where nothing is done.
+std::vector<Buffer> local_buffers_of(const Call& call);
+
+}  // namespace hr::check
