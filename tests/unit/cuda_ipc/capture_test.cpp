@@ -44,7 +44,9 @@ class Captures : public hr::test::GpuTest {
   static int end(gpu::Stream stream) {
     void* graph = nullptr;
     const int result = driver<int(gpu::Stream, void**)>("cuStreamEndCapture")(stream, &graph);
-    if (graph != nullptr) EXPECT_EQ(driver<int(void*)>("cuGraphDestroy")(graph), 0);
+    if (graph != nullptr) {
+      EXPECT_EQ(driver<int(void*)>("cuGraphDestroy")(graph), 0);
+    }
     gpu::destroy_stream(stream);
     return result;
   }
@@ -149,11 +151,15 @@ TEST_F(Captures, RegisteredInPart) {
   ASSERT_EQ(enlist(static_cast<char*>(memory) + kHalf, kHalf, 0), 0);
   const int into = copies(host, kBytes);
   std::printf("a copy of host memory that is registered from its middle on: %d\n", into);
-  if (fake_driver()) EXPECT_EQ(into, 1);
+  if (fake_driver()) {
+    EXPECT_EQ(into, 1);
+  }
   ASSERT_EQ(enlist(memory, kHalf, 0), 0);
   const int over = copies(host, kBytes);
   std::printf("a copy of host memory in two registered pieces: %d\n", over);
-  if (fake_driver()) EXPECT_EQ(over, 1);
+  if (fake_driver()) {
+    EXPECT_EQ(over, 1);
+  }
   EXPECT_EQ(strike(memory), 0);
   EXPECT_EQ(strike(static_cast<char*>(memory) + kHalf), 0);
   ::munmap(memory, kBytes);
