@@ -282,9 +282,9 @@ void Job::on_timeout() {
   std::snprintf(seconds, sizeof seconds, "%g", options_.timeout_seconds);
   say("the job did not end within " + std::string(seconds) + " s (" + options_.timeout_origin +
       "); still running: " + who);
-  where_asked_ = std::min(running.size(), kMostStacks);
-  for (std::size_t at = 0; at < where_asked_; ++at) {
-    const auto [world, rank] = running[at];
+  if (running.size() > kMostStacks) running.resize(kMostStacks);
+  for (const auto& [world, rank] : running) {
+    where_[{world, rank}] = "  no answer in time\n";
     const int host = world->tree->plan().host_of[static_cast<std::size_t>(rank)];
     world->tree->down(
         {.kind = Kind::kWhere, .host = host, .rank = rank, .numbers = {static_cast<int>(kStackLimit.count())}});
@@ -329,7 +329,7 @@ void Job::on_message(World& world, const Message& message) {
       return on_crash(world, message);
     case Kind::kWhereIs:
       where_[{&world, message.rank}] = message.text;
-      return where_.size() == where_asked_ ? show_where() : void();
+      return ++where_told_ == where_.size() ? show_where() : void();
     case Kind::kStuck:
       // A rank that is gone will never come to the barrier that others wait in.
       if (world.left < 0) return;

@@ -142,7 +142,7 @@ class Job {
   std::unique_ptr<Signals> signals_;
   int input_host_ = -1;                                        // where rank 0 is, if not here
   std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over
-  std::size_t where_asked_ = 0;
+  std::size_t where_told_ = 0;
   bool started_ = false;
   bool crash_seen_ = false;
   bool ending_ = false;  // the end has been decided; what ranks do from here on is not news

@@ -6,18 +6,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <vector>
 
 #include "base/secret.hpp"
 #include "descriptor.hpp"
 #include "host_environment.hpp"
+#include "own_stacks.hpp"
 #include "process.hpp"
 
 namespace hr::launcher {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostMembers = 4;
 
 std::string read_all(int descriptor, Clock::time_point deadline) {
   std::string text;
@@ -76,24 +81,24 @@ std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   return kept.find("  #") == std::string::npos ? std::string() : kept;
 }
 
-std::string first_line_of(const std::string& path) {
-  std::string line;
-  std::getline(std::ifstream(path) >> std::ws, line);
-  return line;
+// Leader and members of the group of a rank: the program may have been started by a shell, say.
+std::vector<pid_t> members_of(pid_t group) {
+  std::vector<pid_t> members{group};
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0 && pid != group && ::getpgid(pid) == group && members.size() < kMostMembers) members.push_back(pid);
+  }
+  return members;
 }
 
-std::string state_by_proc(pid_t pid) {
+std::string where_is_one(pid_t pid, Clock::time_point deadline) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
-  std::string text = "  program " + first_line_of(folder + "comm");
-  std::ifstream status(folder + "status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("State:")) text += ", state " + line.substr(line.find_first_not_of("\t ", 6));
-  }
-  const std::string channel = first_line_of(folder + "wchan");
-  if (!channel.empty() && channel != "0") text += ", waits in " + channel;
-  const std::string call = first_line_of(folder + "syscall");
-  if (!call.empty()) text += ", system call " + call.substr(0, call.find(' '));
-  return text + "\n";
+  // Before the debugger, which stops the process, and may take longer than there is time.
+  std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
+  std::string stacks = stacks_by_gdb(pid, deadline);
+  if (stacks.empty()) ::kill(pid, SIGCONT);  // a debugger that was ended leaves it stopped
+  return stacks.empty() ? told : stacks;
 }
 
 }  // namespace
@@ -115,8 +120,15 @@ std::string crash_of(pid_t pid, std::chrono::milliseconds limit) {
 }
 
 std::string where_is(pid_t pid, std::chrono::milliseconds limit) {
-  const std::string stacks = stacks_by_gdb(pid, Clock::now() + limit);
-  return stacks.empty() ? state_by_proc(pid) : stacks;
+  const auto begun = Clock::now();
+  const std::vector<pid_t> members = members_of(pid);
+  const auto share = limit / static_cast<int>(members.size());
+  std::string text;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members.size() > 1) text += "  process " + std::to_string(members[i]) + ":\n";
+    text += where_is_one(members[i], begun + share * static_cast<int>(i + 1));
+  }
+  return text;
 }
 
 }  // namespace hr::launcher

@@ -8,8 +8,8 @@
 
 namespace hr::launcher {
 
-// Lines of text: the stacks of its threads by gdb where gdb is there and may look, else its state from /proc. Takes no
-// longer than the limit.
+// Lines of text: the stacks of its threads by gdb where gdb is there and may look, else as the program tells them
+// (own_stacks.hpp), with its state from /proc; of all processes of its group. Takes no longer than the limit.
 std::string where_is(pid_t pid, std::chrono::milliseconds limit);
 
 // The stack of the thread that is in a signal handler, below that handler; empty where gdb cannot tell.

@@ -16,6 +16,7 @@
 #include "bind/device_check.hpp"
 #include "bind/function_names.hpp"
 #include "bind/handles.hpp"
+#include "bind/stack_answer.hpp"
 #include "bind/version.hpp"
 #include "boot/boot.hpp"
 #include "check/check.hpp"
@@ -97,6 +98,7 @@ void publish_counters() {
 // MPI_Finalize or the process's. Sessions are begun and ended by each process alone, as often as it likes; a second
 // exchange with the others would wait for those that have no second session.
 Status bring_up() {
+  stack_answer::listen();
   mem::init();
   HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
   if (knobs().counters) publish_counters();

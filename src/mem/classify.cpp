@@ -13,20 +13,37 @@ bool maybe_cuda = true;
 
 namespace {
 
+// Of the current context.
+Status finish_default_stream(cuda::ContextHandle handle, int device) {
+  if (cuda::default_stream_barred()) {
+    Location like;
+    like.kind = Kind::kDevice;
+    like.context = handle;
+    like.device = static_cast<std::int16_t>(device);
+    cuda::Context* context = nullptr;
+    HR_TRY(cuda::Context::of(like, &context));
+    return context->finish_default_stream();
+  }
+  HR_CUDA(device, stream_synchronize, (cuda::legacy_stream()), "waiting for the default stream");
+  return kOk;
+}
+
 // The CPU may touch managed memory: what the program has put on the legacy default stream for it must be done.
 // The owning context and the caller's current one are where such work can be expected.
 Status finish_default_stream(const Location& location) {
   const cuda::Driver& driver = cuda::driver();
   void* current = nullptr;
+  int device = location.device;
   (void)driver.context_current(&current);
   if (current != nullptr) {
-    HR_CUDA(location.device, stream_synchronize, (cuda::legacy_stream()), "waiting for the default stream");
+    (void)driver.context_device(&device);
+    HR_TRY(finish_default_stream(current, device));
   }
   if (location.context != nullptr && location.context != current) {
     HR_CUDA(location.device, context_push, (location.context), "context %p", location.context);
-    const cuda::Result result = driver.stream_synchronize(cuda::legacy_stream());
+    const Status status = finish_default_stream(location.context, location.device);
     (void)driver.context_pop(&current);
-    HR_TRY(cuda::report(result, "stream_synchronize", location.device, "waiting for the default stream"));
+    return status;
   }
   return kOk;
 }
@@ -48,12 +65,21 @@ bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle han
   return true;
 }
 
+// What the driver knows of host memory begins and ends where the program has registered it, or where it was allocated.
+bool known_to_its_end(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
+  if (bytes <= 1) return true;
+  if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
+  unsigned long long id = 0;
+  return driver.pointer_get_attribute(&id, cuda::kAttributeBufferId, pointer + bytes - 1) == cuda::kSuccess &&
+         id == range.id;
+}
+
 Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
   // Most buffers are host memory, which a query for one thing tells in less time.
   unsigned memory_type = 0;
-  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,  cuda::kAttributeContext,
-                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart, cuda::kAttributeRangeSize,
-                      cuda::kAttributeBufferId,      cuda::kAttributeHandleTypes};
+  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,   cuda::kAttributeContext,
+                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart,  cuda::kAttributeRangeSize,
+                      cuda::kAttributeBufferId,      cuda::kAttributeHandleTypes, cuda::kAttributeHostPointer};
   unsigned managed = 0;
   void* context = nullptr;
   int device = -1;
@@ -61,7 +87,8 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   std::size_t size = 0;
   unsigned long long id = 0;
   unsigned long long handle_types = 0;
-  void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id, &handle_types};
+  void* host = nullptr;
+  void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id, &handle_types, &host};
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
   cuda::Result result = driver.pointer_get_attributes(1, attributes, values, pointer);
   if (result == cuda::kSuccess && memory_type == 0) return kOk;
@@ -76,9 +103,18 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   }
   if (memory_type == 0) return kOk;
   if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
-    location->pinned = true;
-    location->device = static_cast<std::int16_t>(device);
-    location->context = context;
+    if (host != nullptr && host != address) {
+      return fail(Errc::kBuffer, "buffer %p is a device's address of host memory, which the CPU has at %p: pass that",
+                  address, host);
+    }
+    Location known;
+    known.pinned = true;
+    known.device = static_cast<std::int16_t>(device);
+    known.context = context;
+    known.base = static_cast<std::uintptr_t>(start);
+    known.bytes = size;
+    known.id = id;
+    if (known_to_its_end(driver, pointer, bytes, known)) *location = known;
     return kOk;
   }
   location->managed = managed != 0;
@@ -93,24 +129,27 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   return host_has_it ? finish_default_stream(*location) : kOk;
 }
 
-const Location* known(std::uintptr_t pointer) noexcept {
+const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   for (const Answer& answer : state().answers) {
-    if (answer.epoch == DriverEpoch::current() && pointer - answer.begin < answer.bytes) return &answer.location;
+    if (answer.epoch != DriverEpoch::current() || pointer - answer.begin >= answer.bytes) continue;
+    // Of pinned memory the end counts, too.
+    if (!answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer) return &answer.location;
   }
   return nullptr;
 }
 
 // Memory of pools and ranges that are mapped in parts come and go more cheaply than DriverEpoch can see; managed memory
-// needs more than an answer.
+// needs more than an answer. Of host memory that the driver does not know the answer is that of a page, and holds as
+// well for what goes on behind it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
-  const bool device = location.kind == Kind::kDevice;
-  if (location.managed || (device && (location.context == nullptr || location.bytes == 0))) return;
+  const bool allocation = location.kind == Kind::kDevice || location.pinned;
+  if (location.managed || (allocation && (location.context == nullptr || location.bytes == 0))) return;
   if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
   State& kept = state();
   kept.answers[kept.next_answer++ % std::size(kept.answers)] = {DriverEpoch::current(),
-                                                                device ? location.base : pointer & ~(kPage - 1),
-                                                                device ? location.bytes : kPage, location};
+                                                                allocation ? location.base : pointer & ~(kPage - 1),
+                                                                allocation ? location.bytes : kPage, location};
 }
 
 }  // namespace
@@ -129,7 +168,7 @@ namespace hr::mem {
 
 Status classify_unknown(const void* address, Location* location, std::size_t bytes) {
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
-  if (const Location* answer = detail::known(pointer); answer != nullptr) {
+  if (const Location* answer = detail::known(pointer, bytes); answer != nullptr) {
     *location = *answer;
     return kOk;
   }

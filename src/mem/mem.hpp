@@ -19,12 +19,12 @@ enum class Kind : std::uint8_t { kHost, kManaged, kDevice };
 
 struct Location {
   Kind kind = Kind::kHost;
-  bool pinned = false;       // host memory that the driver told us it knows
+  bool pinned = false;       // host memory that the driver told us it knows, from the first byte to the last
   bool managed = false;      // managed memory; kind is kDevice where a device touched it last
   bool chunks = false;       // VMM memory that other processes can be given, chunk by chunk
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory but pinned
   void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
-  std::uintptr_t base = 0;   // start of the allocation (0 for host); of VMM memory perhaps of one chunk only
+  std::uintptr_t base = 0;   // start of the allocation (0 for host, pinned: of what is); of VMM perhaps of one chunk
   std::size_t bytes = 0;     // its size
   std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk asked about
 
@@ -38,9 +38,10 @@ extern bool maybe_cuda;  // as long as the process lives: false once the driver 
 Status classify_slow(const void* address, std::size_t bytes, Location* location);
 }  // namespace detail
 
-// What `address` points to. A pointer the driver does not know is host memory. Managed memory whose middle page (of
-// `bytes` from there) a device touched last is the device's, for now. Other managed memory the CPU may touch next: work
-// that the program put on the legacy default stream before is done on return.
+// What `address` points to. A pointer the driver does not know is host memory, and so are `bytes` bytes of which it
+// knows a part only: the driver refuses to copy them as one. Managed memory whose middle page (of `bytes` from there) a
+// device touched last is the device's, for now. Other managed memory the CPU may touch next: work that the program put
+// on the legacy default stream before is done on return.
 // Errors: MPI_ERR_BUFFER for a device in an error state, naming the pointer and the CUDA error.
 inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
   if (!detail::maybe_cuda) [[likely]] {

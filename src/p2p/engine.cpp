@@ -124,6 +124,7 @@ Status meet_survivors() {
 Status finalize() {
   if (the_engine == nullptr) return kOk;
   progress_thread::stop();
+  freed_exports::finalize();  // others unmap everything when they leave
   Status first = process_buffer().flush();
   const auto idle = [](const Rendezvous* each) { return each->idle == nullptr || each->idle(); };
   const Status sent = wait_until(
@@ -133,7 +134,6 @@ Status finalize() {
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }
-  freed_exports::finalize();
   the_engine->sleeper.close();
   const Status closed = transport::finalize();
   if (first.ok()) first = closed;

@@ -1,7 +1,7 @@
 // Freed exports: device memory that other processes have mapped and whose owner, this process, has freed. It stays in
 // use until they unmap it, so they are told: now and then while messages are made, and before any other memory is
 // given out (which may lie where the freed memory was).
-// Owner: process-wide, from p2p::init() to p2p::finalize(). Threads: library lock.
+// Owner: process-wide, from p2p::init() to the beginning of p2p::finalize(). Threads: library lock.
 #pragma once
 
 #include <span>

@@ -145,12 +145,32 @@ void start_send(Peer& peer, Request& send) {
   mark_busy(peer);
 }
 
+namespace {
+
+// What waits for room at a process that has left MPI. Answers and notices are of no use to it; a message is a mistake
+// of the program.
+void drop_unread(Peer& peer) {
+  peer.control_messages.clear();
+  while (Request* send = peer.queued.pop_front()) {
+    Completion completion;
+    completion.error =
+        fail(Errc::kOther, "rank %d has left MPI (MPI_Finalize) and receives no more messages", peer.proc);
+    finish_send(*send, completion);
+  }
+}
+
+}  // namespace
+
 bool flush(Peer& peer) {
   bool moved = false;
   while (!peer.lost && !peer.control_messages.empty()) {
     const ControlMessage& answer = peer.control_messages.front();
     const Status status = peer.transport->send(peer.proc, answer.header, answer.data(), answer.bytes);
-    if (status.is_again()) return moved;
+    if (status.is_again()) {
+      if (!peer.transport->has_left(peer.proc)) return moved;
+      drop_unread(peer);
+      return true;
+    }
     if (!status.ok()) lose(peer.proc, status);
     if (status.ok()) peer.control_messages.pop_front();
     moved = true;
@@ -161,7 +181,9 @@ bool flush(Peer& peer) {
     if (send == nullptr) break;
     if (offer(peer, *send).is_again()) {
       peer.queued.push_front(*send);
-      return moved;
+      if (!peer.transport->has_left(peer.proc)) return moved;
+      drop_unread(peer);
+      return true;
     }
     moved = true;
   }

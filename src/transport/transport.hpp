@@ -187,6 +187,9 @@ class Transport {
   }
   virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
 
+  // That process has left MPI and takes no more messages: one that finds no room will never find any.
+  [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
+
   // Delivers what has arrived (a bounded number of messages). True when there was any.
   virtual bool progress() = 0;
 

@@ -183,6 +183,7 @@ FAKE_API Result cuCtxGetId(Context* context, unsigned long long* id) {
 FAKE_API Result cuCtxSynchronize() {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
+  if (const Result result = context_is_not_captured(context); result != kSuccess) return result;
   return synchronize_context(context);
 }
 FAKE_API Result cuCtxEnablePeerAccess(Context* peer, unsigned flags) {

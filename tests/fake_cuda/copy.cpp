@@ -20,8 +20,7 @@ Begun begin(void* stream, const char* call) {
   Begun begun;
   begun.result = require_context(&begun.context, call);
   if (begun.result != kSuccess) return begun;
-  begun.stream = find_stream(begun.context, stream);
-  if (begun.stream == nullptr) begun.result = kInvalidHandle;
+  begun.result = use_stream(begun.context, stream, &begun.stream);
   return begun;
 }
 

@@ -19,11 +19,6 @@ struct Fault {
   std::atomic<std::uint64_t> calls{0};
 };
 
-std::string without_version(const std::string& call) {
-  const auto suffix = call.rfind("_v2");
-  return suffix != std::string::npos && suffix + 3 == call.size() ? call.substr(0, suffix) : call;
-}
-
 // Constant after the first call.
 const std::vector<std::unique_ptr<Fault>>& faults() {
   static const auto* all = [] {
@@ -50,6 +45,11 @@ const std::vector<std::unique_ptr<Fault>>& faults() {
 }
 
 }  // namespace
+
+std::string without_version(const std::string& call) {
+  const auto suffix = call.rfind("_v2");
+  return suffix != std::string::npos && suffix + 3 == call.size() ? call.substr(0, suffix) : call;
+}
 
 Result injected(const char* call) {
   if (faults().empty()) return kSuccess;

@@ -143,7 +143,12 @@ Allocation* find_allocation(Address address) {
 
 Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel) {
   Allocation* allocation = find_allocation(address);
-  if (allocation == nullptr) return in_device_range(address) ? kInvalidValue : kSuccess;
+  if (allocation == nullptr) {
+    if (in_device_range(address)) return kInvalidValue;
+    // Host memory that is registered from somewhere on.
+    const auto next = state().allocations.lower_bound(address);
+    return next != state().allocations.end() && next->first - address < bytes ? kInvalidValue : kSuccess;
+  }
   if (bytes > allocation->address + allocation->bytes - address) return kInvalidValue;
   switch (allocation->kind) {
     case Kind::kDevice:
@@ -284,7 +289,8 @@ FAKE_API Result cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Addre
 FAKE_API Result cuMemAllocAsync(Address* address, std::size_t bytes, void* stream) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  if (find_stream(context, stream) == nullptr) return kInvalidHandle;
+  Stream* where = nullptr;
+  if (const Result result = use_stream(context, stream, &where); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);
   return allocate_guarded(Kind::kPool, bytes, nullptr, context->device, address);
 }
@@ -292,8 +298,8 @@ FAKE_API Result cuMemAllocAsync(Address* address, std::size_t bytes, void* strea
 FAKE_API Result cuMemFreeAsync(Address address, void* stream) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* where = find_stream(context, stream);
-  if (where == nullptr) return kInvalidHandle;
+  Stream* where = nullptr;
+  if (const Result result = use_stream(context, stream, &where); result != kSuccess) return result;
   {
     std::lock_guard lock(state().mutex);
     const auto found = state().allocations.find(address);

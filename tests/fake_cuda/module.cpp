@@ -186,8 +186,8 @@ FAKE_API Result cuLaunchKernel(void* handle, unsigned grid_x, unsigned grid_y, u
                                void**) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* stream = find_stream(context, stream_handle);
-  if (stream == nullptr) return kInvalidHandle;
+  Stream* stream = nullptr;
+  if (const Result result = use_stream(context, stream_handle, &stream); result != kSuccess) return result;
   auto* function = static_cast<Function*>(handle);
   {
     std::lock_guard lock(state().mutex);

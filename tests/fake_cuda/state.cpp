@@ -29,7 +29,11 @@ State& state() {
   return *instance;
 }
 
-Result require_init(const char* call) { return initialized_in.load() == ::getpid() ? injected(call) : kNotInitialized; }
+Result require_init(const char* call) {
+  if (initialized_in.load() != ::getpid()) return kNotInitialized;
+  const Result result = injected(call);
+  return result == kSuccess ? allowed_while_capturing(call) : result;
+}
 
 }  // namespace fake_cuda
 
@@ -87,6 +91,19 @@ constexpr ErrorName kErrors[] = {
      "pointer does not correspond to a registered memory "
      "region"},
     {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {kIllegalState, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
+    {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+    {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {kCaptureUnmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began"},
+    {kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+     "dependency created on uncaptured work in another stream"},
+    {kCaptureImplicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {kCapturedEvent, "CUDA_ERROR_CAPTURED_EVENT",
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {kCaptureWrongThread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+     "attempt to terminate a thread-local capture sequence from another thread"},
     {kUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 const ErrorName* find_error(Result code) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "job.hpp"
@@ -25,9 +26,12 @@ using Address = unsigned long long;
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
                         kInvalidImage = 200, kInvalidContext = 201, kMapFailed = 205, kNoBinaryForGpu = 209,
                         kPeerAccessUnsupported = 217, kFileNotFound = 301, kOperatingSystem = 304, kInvalidHandle = 400,
-                        kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kPeerAccessAlreadyEnabled = 704,
-                        kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709, kHostAlreadyRegistered = 712,
-                        kHostNotRegistered = 713, kNotSupported = 801, kUnknown = 999;
+                        kIllegalState = 401, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
+                        kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705, kContextIsDestroyed = 709,
+                        kHostAlreadyRegistered = 712, kHostNotRegistered = 713, kNotSupported = 801,
+                        kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureUnmatched = 903,
+                        kCaptureIsolation = 905, kCaptureImplicit = 906, kCapturedEvent = 907,
+                        kCaptureWrongThread = 908, kUnknown = 999;
 
 struct Stream;
 struct Context;
@@ -89,6 +93,10 @@ State& state();
 Result require_init(const char* call = __builtin_FUNCTION());
 // The result that FAKE_CUDA_FAIL orders for this call, else kSuccess.
 Result injected(const char* call);
+// A call by its name in libcuda.so.1, without the version.
+std::string without_version(const std::string& call);
+// What a capture under way makes of this call; an error has spoilt the capture (capture.cpp).
+Result allowed_while_capturing(const char* call);
 
 // The devices that CUDA_VISIBLE_DEVICES lets this process see, by their numbers on a machine of `all` (device.cpp).
 std::vector<int> visible_devices(int all);

@@ -1,44 +1,16 @@
 #include "stream.hpp"
 
-#include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <thread>
 
+#include "stream_state.hpp"
+
 namespace fake_cuda {
-
-struct Operation {
-  std::function<Result()> work;
-  std::vector<OperationPointer> after;
-  Context* context = nullptr;
-  bool wanted = false;
-  bool done = false;
-};
-
-struct Stream {
-  Context* context = nullptr;
-  bool blocking = true;
-  bool alive = true;
-  std::deque<OperationPointer> queue;
-  OperationPointer last;
-  std::condition_variable changed;
-};
-
-namespace {
-
-struct Event {
-  bool alive = true;
-  OperationPointer operation;
-};
 
 // Guards streams, operations and events; never held while work runs.
 std::mutex& work_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
-}
-std::condition_variable& finished() {
-  static auto* condition = new std::condition_variable;
-  return *condition;
 }
 std::set<Stream*>& streams() {
   static auto* all = new std::set<Stream*>;
@@ -47,6 +19,13 @@ std::set<Stream*>& streams() {
 std::set<Event*>& events() {
   static auto* all = new std::set<Event*>;
   return *all;
+}
+
+namespace {
+
+std::condition_variable& finished() {
+  static auto* condition = new std::condition_variable;
+  return *condition;
 }
 
 bool lazy() {
@@ -123,11 +102,15 @@ Stream* make_stream(Context* context, bool blocking) {
   return stream;
 }
 
-Stream* find_stream(Context* context, void* handle) {
+Result use_stream(Context* context, void* handle, Stream** stream) {
   std::lock_guard lock(work_mutex());
-  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return context->legacy;
-  auto* stream = static_cast<Stream*>(handle);
-  return streams().count(stream) != 0 && stream->alive && stream->context == context ? stream : nullptr;
+  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
+    *stream = context->legacy;
+    return legacy_stream_is_usable(context, true);
+  }
+  *stream = static_cast<Stream*>(handle);
+  const bool known = streams().count(*stream) != 0 && (*stream)->alive && (*stream)->context == context;
+  return known ? kSuccess : kInvalidHandle;
 }
 
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after) {
@@ -136,6 +119,11 @@ OperationPointer enqueue(Stream* stream, std::function<Result()> work, Operation
   operation->work = std::move(work);
   operation->context = stream->context;
   operation->wanted = !lazy();
+  if (stream->capture != nullptr) {
+    if (operation->work) stream->capture->nodes.push_back(operation->work);
+    operation->done = true;
+    return operation;
+  }
   const auto add = [&](const OperationPointer& earlier) {
     if (earlier != nullptr && !earlier->done) operation->after.push_back(earlier);
   };
@@ -219,13 +207,16 @@ FAKE_API Result cuStreamSynchronize(void* handle) {
   Context* context = nullptr;
   if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
     if (const Result result = require_context(&context); result != kSuccess) return result;
-    return synchronize_stream(context->legacy);
+    Stream* legacy = nullptr;
+    if (const Result result = use_stream(context, handle, &legacy); result != kSuccess) return result;
+    return synchronize_stream(legacy);
   }
   if (const Result result = require_init(); result != kSuccess) return result;
   auto* stream = static_cast<Stream*>(handle);
   {
     std::lock_guard lock(work_mutex());
     if (streams().count(stream) == 0 || !stream->alive) return kInvalidHandle;
+    if (const Result result = not_captured(stream); result != kSuccess) return result;
   }
   return synchronize_stream(stream);
 }
@@ -233,9 +224,10 @@ FAKE_API Result cuStreamSynchronize(void* handle) {
 FAKE_API Result cuStreamQuery(void* handle) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* stream = find_stream(context, handle);
-  if (stream == nullptr) return kInvalidHandle;
+  Stream* stream = nullptr;
+  if (const Result result = use_stream(context, handle, &stream); result != kSuccess) return result;
   std::lock_guard lock(work_mutex());
+  if (const Result result = not_captured(stream); result != kSuccess) return result;
   if (stream->last == nullptr || stream->last->done) return context->sticky;
   want(stream->last);
   return kNotReady;
@@ -265,8 +257,8 @@ FAKE_API Result cuEventDestroy_v2(void* handle) {
 FAKE_API Result cuEventRecord(void* handle, void* stream_handle) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* stream = find_stream(context, stream_handle);
-  if (stream == nullptr) return kInvalidHandle;
+  Stream* stream = nullptr;
+  if (const Result result = use_stream(context, stream_handle, &stream); result != kSuccess) return result;
   {
     std::lock_guard lock(work_mutex());
     if (events().count(static_cast<Event*>(handle)) == 0) return kInvalidHandle;
@@ -274,6 +266,7 @@ FAKE_API Result cuEventRecord(void* handle, void* stream_handle) {
   OperationPointer operation = enqueue(stream, nullptr);
   std::lock_guard lock(work_mutex());
   static_cast<Event*>(handle)->operation = std::move(operation);
+  static_cast<Event*>(handle)->capture = stream->capture;
   return kSuccess;
 }
 
@@ -282,6 +275,7 @@ FAKE_API Result cuEventQuery(void* handle) {
   std::lock_guard lock(work_mutex());
   auto* event = static_cast<Event*>(handle);
   if (events().count(event) == 0) return kInvalidHandle;
+  if (event->capture != nullptr) return kCapturedEvent;
   if (event->operation == nullptr) return kSuccess;
   if (event->operation->done) return event->operation->context->sticky;
   want(event->operation);
@@ -293,6 +287,7 @@ FAKE_API Result cuEventSynchronize(void* handle) {
   std::unique_lock lock(work_mutex());
   auto* event = static_cast<Event*>(handle);
   if (events().count(event) == 0) return kInvalidHandle;
+  if (event->capture != nullptr) return kCapturedEvent;
   const OperationPointer operation = event->operation;
   wait_for(lock, operation);
   return operation == nullptr ? kSuccess : operation->context->sticky;
@@ -301,13 +296,21 @@ FAKE_API Result cuEventSynchronize(void* handle) {
 FAKE_API Result cuStreamWaitEvent(void* stream_handle, void* handle, unsigned) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* stream = find_stream(context, stream_handle);
-  if (stream == nullptr) return kInvalidHandle;
+  Stream* stream = nullptr;
+  if (const Result result = use_stream(context, stream_handle, &stream); result != kSuccess) return result;
   OperationPointer operation;
   {
     std::lock_guard lock(work_mutex());
     auto* event = static_cast<Event*>(handle);
     if (events().count(event) == 0) return kInvalidHandle;
+    if (event->capture != nullptr) {
+      join(event->capture, stream);
+      return kSuccess;
+    }
+    if (stream->capture != nullptr) {
+      stream->capture->invalid = kCaptureIsolation;
+      return kCaptureIsolation;
+    }
     operation = event->operation;
   }
   if (operation != nullptr) enqueue(stream, nullptr, operation);
@@ -317,8 +320,8 @@ FAKE_API Result cuStreamWaitEvent(void* stream_handle, void* handle, unsigned) {
 FAKE_API Result cuLaunchHostFunc(void* stream_handle, void (*function)(void*), void* data) {
   Context* context = nullptr;
   if (const Result result = require_context(&context); result != kSuccess) return result;
-  Stream* stream = find_stream(context, stream_handle);
-  if (stream == nullptr) return kInvalidHandle;
+  Stream* stream = nullptr;
+  if (const Result result = use_stream(context, stream_handle, &stream); result != kSuccess) return result;
   enqueue(stream, [function, data] {
     function(data);
     return kSuccess;

@@ -16,8 +16,9 @@ namespace fake_cuda {
 struct Operation;
 using OperationPointer = std::shared_ptr<Operation>;
 
-// The context's stream behind a program's handle (0, 1 and 2 are default streams); nullptr when it is not one of it.
-Stream* find_stream(Context* context, void* handle);
+// The context's stream behind a program's handle (0, 1 and 2 are default streams) for work or a question. Errors: it is
+// not one of it, or the default stream may not be used now (capture.cpp).
+Result use_stream(Context* context, void* handle, Stream** stream);
 Stream* make_stream(Context* context, bool blocking);
 
 // Gives work to a stream; a failing work makes the context's error sticky. `after`: what it waits for besides.
@@ -27,6 +28,13 @@ OperationPointer enqueue(Stream* stream, std::function<Result()> work, Operation
 Result synchronize_stream(Stream* stream);
 Result synchronize_context(Context* context);
 void stop_streams(Context* context);
+
+// --- captures (capture.cpp) ---
+// What a captured stream that synchronises with the default stream makes of that; `spoils`: to use it spoils the
+// capture.
+Result legacy_stream_is_usable(Context* context, bool spoils);
+// An error where a stream of the context is captured, whose capture it spoils.
+Result context_is_not_captured(Context* context);
 
 // Leaves the context in an error state.
 void break_context(Context* context, Result result);

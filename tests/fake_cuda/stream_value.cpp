@@ -36,11 +36,8 @@ Word find_word(void* stream, Address address, const char* call = __builtin_FUNCT
   Context* context = nullptr;
   word.result = require_context(&context, call);
   if (word.result != kSuccess) return word;
-  word.stream = find_stream(context, stream);
-  if (word.stream == nullptr) {
-    word.result = kInvalidHandle;
-    return word;
-  }
+  word.result = use_stream(context, stream, &word.stream);
+  if (word.result != kSuccess) return word;
   std::lock_guard lock(state().mutex);
   if (address % 4 != 0 || find_allocation(address) == nullptr) {
     word.result = kInvalidValue;

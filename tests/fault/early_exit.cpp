@@ -1,12 +1,24 @@
 // A program some of whose ranks leave without MPI_Finalize, by rank and way: "exit" with code 0, "fail" with another,
 // "kill" by a signal, right after MPI_Init; "late" after a collective; "wait": it waits for a message that nobody
-// sends. The others go on, and finish unless stopped. Usage: early_exit WAY RANK...
+// sends; "linger": it runs for ever in an exit handler, after MPI_Finalize; "deaf": it sleeps there and blocks all
+// signals. The others go on, and finish unless stopped. Usage: early_exit WAY RANK...
 #include <mpi.h>
+#include <signal.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
+
+extern "C" [[gnu::noinline]] void runs_for_ever() {
+  for (std::atomic<unsigned> turns = 0;;) ++turns;
+}
+extern "C" [[gnu::noinline]] void sleeps_deaf() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  for (;;) ::pause();
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -23,5 +35,7 @@ int main(int argc, char** argv) {
   if (leaves && way == "exit") std::exit(0);
   if (leaves && way == "fail") ::_exit(1);
   if (leaves && way == "kill") ::raise(SIGKILL);
+  if (leaves && way == "linger") std::atexit(runs_for_ever);
+  if (leaves && way == "deaf") std::atexit(sleeps_deaf);
   MPI_Finalize();
 }

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -96,6 +97,33 @@ class Timeout(LaunchTest):
     def test_a_job_in_time_is_not_touched(self):
         self.assert_ended(run("-n", "2", "--timeout", "30", "true"), 0)
 
+
+    def without_gdb(self, *words):
+        """The ranks are asked themselves."""
+        with tempfile.TemporaryDirectory() as empty:
+            return run("-n", "2", "--timeout", "1", *words, env={**os.environ, "PATH": empty})
+
+    def test_stacks_without_a_debugger(self):
+        result = self.without_gdb(EARLY_EXIT, "wait", "1")
+        self.assert_ended(result, 124, "still running: rank 1", "PMPI_Recv in libmpi_abi", "hr::p2p::", "main in early_exit")
+
+    def test_stacks_of_a_rank_behind_finalize(self):
+        result = self.without_gdb(EARLY_EXIT, "linger", "1")
+        self.assert_ended(result, 124, "still running: rank 1", "state R", "runs_for_ever in early_exit", "exit in libc")
+
+    def test_a_rank_that_takes_no_signals(self):
+        result = self.without_gdb(EARLY_EXIT, "deaf", "1")
+        self.assert_ended(result, 124, "still running: rank 1", "state S", "it blocks signals")
+
+    def test_stacks_of_a_program_that_a_shell_started(self):
+        result = self.without_gdb("/bin/sh", "-c", f"{EARLY_EXIT} linger 1; true")
+        self.assert_ended(result, 124, "program sh", "runs_for_ever in early_exit")
+
+    def test_stacks_by_a_debugger_behind_finalize(self):
+        if not shutil.which("gdb"):
+            self.skipTest("gdb is not installed")
+        result = run("-n", "2", "--timeout", "1", EARLY_EXIT, "linger", "1")
+        self.assert_ended(result, 124, "still running: rank 1", "runs_for_ever")
 
     @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
     def test_frames_of_the_library_have_names(self):

@@ -2,7 +2,7 @@
 // end anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may
 // not map. Where GPUs can fetch directly, that must have happened; and in the end nothing is left of what was mapped.
 //
-//   mpi_chunks [all | PART...] [--cycles N]      parts: ranges remap grow many cycles collectives; alone: refused
+//   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
 #include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <deque>
 
+#include "driver_function.hpp"
 #include "memory_in_use.hpp"
 #include "mpi_memory.hpp"
 #include "segment.hpp"
@@ -123,6 +124,38 @@ void ranges(const Ring& ring, bool direct) {
           check::fail(__FILE__, __LINE__, what + ": " + std::to_string(uses) + " times straight from memory to memory");
         }
       }
+    }
+  }
+}
+
+// The chunks of one buffer differ: some may be given to other processes and some not, some are another device's.
+void mixed(const Ring& ring) {
+  constexpr std::size_t kChunks = 4;
+  const int own = gpu::device();
+  auto* can_access = hr::test::driver_function<int(int*, int, int)>("cuDeviceCanAccessPeer");
+  int possible = 0;
+  const int other = (own + 1) % gpu::device_count();
+  if (other != own) static_cast<void>(can_access(&possible, own, other));
+  unsigned salt = 0;
+  for (const unsigned private_ones : {0U, 2U, 9U, 14U}) {
+    for (const unsigned others : possible != 0 ? std::vector<unsigned>{0, 6, 9} : std::vector<unsigned>{0}) {
+      Segment segment(kChunks);
+      for (std::size_t i = 0; i < kChunks; ++i)
+        segment.map(i, (private_ones >> i & 1) == 0, (others >> i & 1) != 0 ? other : own);
+      const std::string what = "chunks of which " + std::to_string(private_ones) + " are private and " +
+                               std::to_string(others) + " another device's";
+      for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kVmm, MemoryKind::kHost})
+        exchange(ring, segment.data() + 40, segment.bytes() - 80, kind, ++salt, what);
+      exchange_strided(ring, segment.data(), segment.bytes(), ++salt, what + ", strided");
+      DeviceMemory send(segment.bytes(), MemoryKind::kDevice, own);
+      send.write(content(segment.bytes(), ++salt * 64 + static_cast<unsigned>(ring.rank)));
+      const auto count = static_cast<int>(segment.bytes());
+      CHECK_OK(MPI_Sendrecv(send.get(), count, MPI_BYTE, ring.next(), 2, segment.data(), count, MPI_BYTE,
+                            ring.previous(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      std::vector<std::byte> found(segment.bytes());
+      gpu::copy(found.data(), segment.data(), found.size());
+      expect_bytes(found, 0, content(found.size(), salt * 64 + static_cast<unsigned>(ring.previous())),
+                   what + ", received into");
     }
   }
 }
@@ -329,10 +362,12 @@ int main(int argc, char** argv) {
       parts.push_back(word);
     }
   }
-  if (parts.empty() || parts[0] == "all") parts = {"ranges", "remap", "grow", "many", "cycles", "collectives"};
+  if (parts.empty() || parts[0] == "all") parts = {"ranges", "mixed", "remap", "grow", "many", "cycles", "collectives"};
   for (const std::string& part : parts) {
     if (part == "ranges") {
       ranges(ring, direct);
+    } else if (part == "mixed") {
+      mixed(ring);
     } else if (part == "remap") {
       remap(ring, direct);
     } else if (part == "grow") {

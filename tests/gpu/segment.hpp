@@ -49,13 +49,18 @@ class Segment {
   }
 
   // New memory for a chunk that has none.
-  void map(std::size_t i) {
+  void map(std::size_t i) { map(i, properties_.handle_types != 0, properties_.location.id); }
+  // Other than the range's own; of a device that this one can access.
+  void map(std::size_t i, bool exportable, int device) {
+    gpu::detail::AllocationProperties properties = properties_;
+    properties.handle_types = exportable ? 1 : 0;
+    properties.location.id = device;
     unsigned long long handle = 0;
-    GPU_CALL(cuMemCreate, &handle, chunk_bytes_, &properties_, 0ull);
+    GPU_CALL(cuMemCreate, &handle, chunk_bytes_, &properties, 0ull);
     GPU_CALL(cuMemMap, chunk(i), chunk_bytes_, std::size_t{0}, handle, 0ull);
     GPU_CALL(cuMemRelease, handle);  // the mapping keeps the memory
-    const gpu::detail::AccessDescription access{properties_.location, 3};
-    GPU_CALL(cuMemSetAccess, chunk(i), chunk_bytes_, &access, std::size_t{1});
+    const gpu::detail::AccessDescription access[] = {{properties.location, 3}, {properties_.location, 3}};
+    GPU_CALL(cuMemSetAccess, chunk(i), chunk_bytes_, access, std::size_t{device == properties_.location.id ? 1U : 2U});
     mapped_[i] = true;
   }
   // The caller has waited for work on it.

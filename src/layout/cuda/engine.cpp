@@ -8,6 +8,7 @@
 #include "layout/cuda/local_copy.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/device_buffer.hpp"
+#include "mem/cuda/host_copy.hpp"
 
 namespace hr::layout::cuda {
 namespace {
@@ -19,8 +20,6 @@ using mem::cuda::Staging;
 
 // A staged piece starts at the packed offset's own remainder, so that wide accesses meet on both sides.
 constexpr std::size_t kPhase = 16;
-
-DeviceAddress device_address(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 // The largest piece such that a piece and its phase fill a staging buffer; a multiple of the phase, so that every
 // piece has the phase of the first.
@@ -111,10 +110,7 @@ Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* 
                      HR_TRY(launch_copy(context, context.stream(), side, packed_side(packed, offset + done),
                                         offset + done, length, started));
                      if (!*started) return kOk;
-                     HR_CUDA(context.device(), copy_async,
-                             (device_address(to_host + done), packed, length, context.stream()),
-                             "%zu packed bytes to %p", length, static_cast<void*>(to_host + done));
-                     return kOk;
+                     return mem::cuda::start_copy_to_host(context, to_host + done, packed, length);
                    }));
   return launched ? kOk : pack_by_copy_engine(from, offset, bytes, to_host);
 }
@@ -124,9 +120,7 @@ Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::
   HR_TRY(in_pieces(to, offset, bytes, &launched,
                    [&](Context& context, const SideShape& side, DeviceAddress packed, std::size_t done,
                        std::size_t length, bool* started) {
-                     HR_CUDA(context.device(), copy_async,
-                             (packed, device_address(from_host + done), length, context.stream()),
-                             "%zu packed bytes from %p", length, static_cast<const void*>(from_host + done));
+                     HR_TRY(mem::cuda::start_copy_from_host(context, packed, from_host + done, length));
                      return launch_copy(context, context.stream(), packed_side(packed, offset + done), side,
                                         offset + done, length, started);
                    }));

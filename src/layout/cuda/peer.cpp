@@ -6,6 +6,7 @@
 #include "layout/cuda/peer_side.hpp"
 #include "layout/cuda/pitched.hpp"
 #include "layout/cuda/resident_copy.hpp"
+#include "mem/cuda/host_copy.hpp"
 
 namespace hr::layout::cuda {
 
@@ -69,11 +70,24 @@ bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t
   return resident_copy_.begin(context, to, source_.address, bytes);
 }
 
-Status PeerCopy::start_run(Context& context, DeviceAddress to, std::size_t bytes) {
+Status PeerCopy::start_run(Context& context, DeviceAddress to, bool to_host, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
-  HR_CUDA(context.device(), copy_async, (to, source_.address, bytes, stream), "%zu bytes from rank %d to %#zx", bytes,
-          process_, static_cast<std::size_t>(to));
+  const mem::cuda::Result result = mem::cuda::driver().copy_async(to, source_.address, bytes, stream);
+  // The driver does not take the target as one piece of memory: it is not registered to its end by now, or parts of it
+  // are not for this device.
+  if (result == mem::cuda::kInvalidValue && to_host) {
+    HR_TRY(mem::cuda::start_copy_to_host(context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)),
+                                         source_.address, bytes));
+    return work_event_.record(context, context.stream());
+  }
+  if (result == mem::cuda::kInvalidValue) {
+    return fail(Errc::kUnsupportedOperation,
+                "cuMemcpyAsync on CUDA device %d failed: %s; %zu bytes from rank %d to %#zx", context.device(),
+                mem::cuda::error_text(result).name, bytes, process_, static_cast<std::size_t>(to));
+  }
+  HR_TRY(mem::cuda::report(result, "copy_async", context.device(), "%zu bytes from rank %d to %#zx", bytes, process_,
+                           static_cast<std::size_t>(to)));
   return work_event_.record(context, stream);
 }
 
@@ -81,7 +95,7 @@ Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
     const auto target = reinterpret_cast<std::uintptr_t>(to.data());
     if (to.where.is_device() && try_resident_copy(context, target, bytes)) return kOk;
-    return start_run(context, target, bytes);
+    return start_run(context, target, to.where.is_host(), bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
@@ -122,9 +136,10 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
 Status PeerCopy::poll(bool* done) {
   const Status status =
       resident_copy_.active()
-          ? poll_resident_copy(
-                resident_copy_, done,
-                [&](Context& context) { return start_run(context, resident_copy_.target(), resident_copy_.bytes()); })
+          ? poll_resident_copy(resident_copy_, done,
+                               [&](Context& context) {
+                                 return start_run(context, resident_copy_.target(), false, resident_copy_.bytes());
+                               })
           : work_event_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;

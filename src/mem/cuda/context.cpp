@@ -240,9 +240,20 @@ Status Context::copy_stream(int key, StreamHandle* stream) {
 
 Result Context::query_default_stream() {
   if (idle()) return kSuccess;
+  if (default_stream_barred()) return kNotReady;
   const Result result = driver().stream_query(legacy_stream());
   if (result == kSuccess) idle_epoch_ = DriverEpoch::current();
   return result;
+}
+
+Status Context::finish_default_stream() {
+  if (default_stream_barred()) {
+    // Any work of a blocking stream comes after it.
+    HR_CUDA(device_, event_record, (event_, stream_), "after the default stream");
+    return synchronize("the default stream");
+  }
+  HR_CUDA(device_, stream_synchronize, (legacy_stream()), "waiting for the default stream");
+  return kOk;
 }
 
 bool Context::prepare_fences() {
@@ -262,10 +273,7 @@ bool Context::prepare_fences() {
 
 Status Context::set_fence(bool* set, std::uint32_t* number) {
   *set = prepare_fences();
-  if (!*set) {
-    HR_CUDA(device_, stream_synchronize, (legacy_stream()), "waiting for the default stream");
-    return kOk;
-  }
+  if (!*set) return finish_default_stream();
   *number = ++last_fence_;
   HR_CUDA(device_, stream_write_value, (fence_stream_, reinterpret_cast<std::uintptr_t>(fence_word_), *number, 0),
           "a fence");

@@ -63,8 +63,11 @@ class Context {
 
   // The default stream was found idle, and nothing can have been put on it since (base/driver_epoch.hpp).
   [[nodiscard]] bool idle() const noexcept { return idle_epoch_ == DriverEpoch::current(); }
-  // Asks it, where that is not known. The context must be current.
+  // Asks it, where that is not known; kNotReady where it may not be asked (default_stream_barred()). The context must
+  // be current.
   [[nodiscard]] Result query_default_stream();
+  // Waits until what has been put on it is done. The context must be current.
+  Status finish_default_stream();
   // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
   // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
   // current.

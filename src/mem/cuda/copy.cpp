@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mem/cuda/device_buffer.hpp"
+#include "mem/cuda/host_copy.hpp"
 #include "mem/cuda/pinned_staging.hpp"
 #include "mem/cuda/two_rows.hpp"
 #include "mem/mem.hpp"
@@ -57,8 +58,14 @@ Status copy_within(Context& context, void* to, const Location& to_where, const v
     if (from_where.is_host()) return copy_in_short(context, to, from, bytes);
     if (to_where.is_host() && !to_where.pinned) return copy_out_short(context, to, from, bytes);
   }
-  HR_CUDA(context.device(), copy_async, (device_address(to), device_address(from), bytes, context.stream()),
-          "%zu bytes from %s memory %p to %s memory %p", bytes, kind_name(from_where), from, kind_name(to_where), to);
+  if (from_where.is_host()) {
+    HR_TRY(cuda::start_copy_from_host(context, device_address(to), from, bytes));
+  } else if (to_where.is_host()) {
+    HR_TRY(cuda::start_copy_to_host(context, to, device_address(from), bytes));
+  } else {
+    HR_CUDA(context.device(), copy_async, (device_address(to), device_address(from), bytes, context.stream()),
+            "%zu bytes from %s memory %p to %s memory %p", bytes, kind_name(from_where), from, kind_name(to_where), to);
+  }
   return context.synchronize("a copy");
 }
 

@@ -14,6 +14,7 @@ namespace hr::mem::cuda {
 namespace {
 
 Driver table;
+Driver bare;  // the same without CaptureScope
 bool searched = false;
 bool found = false;
 
@@ -25,6 +26,52 @@ const char* symbol_of(const char* member) noexcept {
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_SYMBOL)
 #undef HR_CUDA_SYMBOL
   return member;
+}
+
+// The driver lets this thread do what it forbids to others while somebody captures.
+class CaptureScope {
+ public:
+  CaptureScope() noexcept : changed_(bare.exchange_capture_mode(&mode_) == kSuccess) {}
+  ~CaptureScope() {
+    if (changed_) (void)bare.exchange_capture_mode(&mode_);
+  }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+ private:
+  static constexpr int kRelaxed = 2;
+  int mode_ = kRelaxed;
+  bool changed_;
+};
+
+template <auto kMember>
+struct Scoped;
+template <class... Arguments, Result (*Driver::*kMember)(Arguments...)>
+struct Scoped<kMember> {
+  static Result call(Arguments... arguments) {
+    const CaptureScope scope;
+    return (bare.*kMember)(arguments...);
+  }
+};
+
+// Not those that only give work to a stream of ours or order it, nor questions about pointers and contexts.
+template <auto... kMembers>
+void scope() noexcept {
+  bare = table;
+  if (bare.exchange_capture_mode == nullptr) return;
+  ((table.*kMembers = bare.*kMembers == nullptr ? nullptr : &Scoped<kMembers>::call), ...);
+}
+
+void scope_calls() noexcept {
+  scope<&Driver::primary_retain, &Driver::primary_release, &Driver::context_enable_peer, &Driver::memory_allocate,
+        &Driver::memory_free, &Driver::copy_async, &Driver::copy_pitched_async, &Driver::copy_peer_async,
+        &Driver::stream_create, &Driver::stream_destroy, &Driver::stream_synchronize, &Driver::event_create,
+        &Driver::event_destroy, &Driver::event_query, &Driver::stream_query, &Driver::host_allocate, &Driver::host_free,
+        &Driver::host_register, &Driver::host_unregister, &Driver::ipc_get_handle, &Driver::ipc_open_handle,
+        &Driver::ipc_close_handle, &Driver::module_load, &Driver::module_unload, &Driver::module_function,
+        &Driver::launch, &Driver::chunk_retain, &Driver::chunk_export, &Driver::chunk_import, &Driver::chunk_release,
+        &Driver::address_reserve, &Driver::address_free, &Driver::chunk_map, &Driver::chunk_unmap, &Driver::set_access,
+        &Driver::stream_write_value>();
 }
 
 bool open_driver() {
@@ -46,11 +93,16 @@ bool open_driver() {
   table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
   table.stream_write_value =
       reinterpret_cast<decltype(table.stream_write_value)>(::dlsym(library, "cuStreamWriteValue32_v2"));
+  table.stream_is_capturing =
+      reinterpret_cast<decltype(table.stream_is_capturing)>(::dlsym(library, "cuStreamIsCapturing"));
+  table.exchange_capture_mode =
+      reinterpret_cast<decltype(table.exchange_capture_mode)>(::dlsym(library, "cuThreadExchangeStreamCaptureMode"));
   if (needed != nullptr) {
     log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used",
                needed);
     return false;
   }
+  scope_calls();
   return true;
 }
 
@@ -66,6 +118,12 @@ const Driver* find_driver() {
 }
 
 const Driver& driver() noexcept { return table; }
+
+bool default_stream_barred() noexcept {
+  int status = 0;
+  return table.stream_is_capturing != nullptr &&
+         table.stream_is_capturing(legacy_stream(), &status) == kStreamCaptureImplicit;
+}
 
 ErrorText error_text(Result result) noexcept {
   ErrorText text;
@@ -84,8 +142,10 @@ Status report(Result result, const char* call, int device, const char* format, .
   std::vsnprintf(what, sizeof what, format, args);
   va_end(args);
   const ErrorText error = error_text(result);
-  return fail(result == kOutOfMemory ? Errc::kNoMem : Errc::kOther, "%s on CUDA device %d failed: %s (%s); %s",
-              symbol_of(call), device, error.name, error.text, what);
+  const bool capture = result >= kFirstCaptureError && result <= kLastCaptureError;
+  return fail(result == kOutOfMemory ? Errc::kNoMem : Errc::kOther, "%s on CUDA device %d failed: %s (%s)%s; %s",
+              symbol_of(call), device, error.name, error.text,
+              capture ? ", as the program is capturing a stream: call MPI before or after the capture" : "", what);
 }
 
 }  // namespace hr::mem::cuda

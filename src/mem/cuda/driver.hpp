@@ -38,9 +38,13 @@ inline constexpr Result kNoBinaryForGpu = 209;
 inline constexpr Result kNotReady = 600;
 inline constexpr Result kHostAlreadyRegistered = 712;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+inline constexpr Result kFirstCaptureError = 900;
+inline constexpr Result kStreamCaptureImplicit = 906;
+inline constexpr Result kLastCaptureError = 909;
 
 inline constexpr int kAttributeContext = 1;
 inline constexpr int kAttributeMemoryType = 2;
+inline constexpr int kAttributeHostPointer = 4;
 inline constexpr int kAttributeBufferId = 7;
 inline constexpr int kAttributeIsManaged = 8;
 inline constexpr int kAttributeDeviceOrdinal = 9;
@@ -165,15 +169,28 @@ struct Driver {
   bool has_chunks = false;  // the functions for memory in chunks
   // Since CUDA 12.0; null with older drivers. Differs for every context ever made in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
+  // Since 10.0 and 10.1.
+  Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
+  Result (*exchange_capture_mode)(int* mode) = nullptr;
   // Since 11.7.
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
 };
+
+// The program may be capturing a stream (CUDA graphs), in this thread or in another one. Until it has ended, the driver
+// refuses calls to others that could wait, and each refusal spoils the capture. None of our streams takes part in it:
+// the members of the table that could be refused are called in a mode in which the driver leaves that to us
+// (cuThreadExchangeStreamCaptureMode), and with the thread's own mode again on return. What is left is the legacy
+// default stream (default_stream_barred()).
 
 // nullptr where there is no usable driver, or the knob `cuda` is off. The first call opens the library.
 const Driver* find_driver();
 
 // The driver; find_driver() must have found it.
 const Driver& driver() noexcept;
+
+// The program captures a stream of the current context that synchronises with the legacy default stream, which must be
+// neither used nor asked until it has ended.
+[[nodiscard]] bool default_stream_barred() noexcept;
 
 // "CUDA_ERROR_X (text)", for messages; the text lives as long as the driver.
 struct ErrorText {

@@ -41,6 +41,7 @@ struct Doorbell {
   // a process that has its number elsewhere (in another pid namespace).
   std::atomic<std::uint64_t> witness_address;
   std::atomic<std::uint64_t> witness;
+  std::atomic<std::uint32_t> left;  // not zero: the owner takes no more messages
   // Two bitmaps of words() words each follow: connected, then pending.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }

@@ -146,6 +146,9 @@ class Shm : public Transport {
     to.producer.commit(header);
     notify(*to.bell);
   }
+  [[nodiscard]] bool has_left(int proc) const noexcept override {
+    return segment_.doorbell(local(proc))->left.load(std::memory_order_acquire) != 0;
+  }
   bool progress() override;
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
@@ -156,11 +159,16 @@ class Shm : public Transport {
   void sleep(std::uint32_t armed, double at_most_seconds) override;
   void wake() noexcept override { bell_->wake(); }
   Status finalize() override {
+    leave();
     if (own_ == 0) segment_.settle();
     return kOk;
   }
 
  protected:
+  // Others need not wait for room in the rings that this process reads.
+  void leave() noexcept {
+    if (bell_ != nullptr) bell_->left.store(1, std::memory_order_release);
+  }
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
 
@@ -522,6 +530,7 @@ class Between final : public Shm {
     return parted && left_.empty();
   }
   Status finalize() override {
+    leave();
     bell_->pid.store(kGone, std::memory_order_release);
     segment_.forget_name();
     return kOk;

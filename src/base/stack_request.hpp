@@ -1,0 +1,36 @@
+// What the launcher and a rank agree on for the rank to tell where its threads are.
+//
+// The launcher queues kStackSignal to a thread. Its value names a pipe of the launcher's, by descriptor and inode; the
+// rank opens it (/proc/<launcher>/fd) and writes one StackAnswer a thread.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+
+namespace hr {
+
+// A real-time signal that nobody else is known to use. Its default action ends a process: it is queued only to those
+// that catch it.
+inline constexpr int kStackSignal = 61;
+
+// So short that it is written at once.
+struct StackAnswer {
+  static constexpr std::uint32_t kMagic = 0x6b617473;
+  static constexpr int kMostFrames = 48;
+  std::uint32_t magic = kMagic;
+  std::int32_t thread = 0;
+  std::uint64_t count = 0;
+  std::uint64_t addresses[kMostFrames] = {};  // where it is, then where it returns to
+};
+static_assert(sizeof(StackAnswer) <= _POSIX_PIPE_BUF);
+
+// The value of the signal.
+constexpr std::uint64_t stack_request(int descriptor, std::uint64_t inode) noexcept {
+  return static_cast<std::uint64_t>(descriptor) << 32 | (inode & 0xffffffffU);
+}
+constexpr int requested_descriptor(std::uint64_t value) noexcept { return static_cast<int>(value >> 32); }
+constexpr bool is_requested(std::uint64_t value, std::uint64_t inode) noexcept {
+  return (value & 0xffffffffU) == (inode & 0xffffffffU);
+}
+
+}  // namespace hr
