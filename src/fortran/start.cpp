@@ -13,6 +13,11 @@
 #include "mpi.h"
 
 namespace hr::fortran {
+
+// The linker makes visible what a library refers to, and so the program's function can be found by its name.
+extern void (*const kFlush)(void);
+[[gnu::used]] void (*const kFlush)(void) = hr_f_flush;
+
 namespace {
 
 void register_logicals() {
