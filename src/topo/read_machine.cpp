@@ -215,7 +215,7 @@ Status read_machine(const std::string& source, const Needs& needs, Machine* mach
 
   const Bitmap cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
-  if (source.empty()) {
+  if (source.empty() && hwloc_topology_is_thissystem(topology.get()) != 0) {
     // Not by hwloc, which asks again and again where the system refuses to answer.
     const Bitmap own(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
     for (const unsigned cpu : allowed_cpus()) hwloc_bitmap_set(own.get(), cpu);

@@ -344,6 +344,29 @@ class Limits(LaunchTest):
         self.assertIn("ulimit -f", result.stderr)
 
 
+class SharedMemory(LaunchTest):
+    """The message is the same from whichever rank: it names file, cause and remedy."""
+
+    def mounted(self, options, ranks=2):
+        script = f"mount -t tmpfs {options} tmpfs /dev/shm && exec {MPIEXEC} --timeout 30 -n {ranks} {LAST_WORDS} work"
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_read_only(self):
+        for _ in range(3):
+            result = self.mounted("-o ro")
+            self.assertNotEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, r"/dev/shm/headrace\.\S+: Read-only file system.*HEADRACE_SHM_DIR")
+
+    def test_tiny(self):
+        result = self.mounted("-o size=40k", 4)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("No space left on device", result.stderr)
+        self.assertIn("free in /dev/shm", result.stderr)
+        self.assertNotIn("/proc/", result.stderr)
+
+
 @unittest.skipUnless(os.uname().machine == "x86_64", "its filter is for x86_64")
 class Sandbox(LaunchTest):
     def test_affinity_is_not_told(self):
