@@ -84,7 +84,9 @@ class Agent {
       for (; !text.empty(); text.remove_prefix(std::min(text.size(), kPiece))) {
         const std::string_view piece = text.substr(0, kPiece);
         agent_.flow(stream_).on_its_way += static_cast<int>(piece.size());
-        agent_.above_.send({.kind = Kind::kOutput, .rank = rank_, .numbers = {stream_}, .text = std::string(piece)});
+        const int goes_on = piece.size() < text.size() ? 1 : 0;
+        agent_.above_.send(
+            {.kind = Kind::kOutput, .rank = rank_, .numbers = {stream_, goes_on}, .text = std::string(piece)});
       }
     }
     [[nodiscard]] bool full() const override { return agent_.flow(stream_).on_its_way >= kWindow; }

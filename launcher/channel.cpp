@@ -76,7 +76,7 @@ void Channel::tick() {
 }
 
 void Channel::read() {
-  char chunk[65536];
+  char chunk[16384];  // on the stack, which may be small
   const ssize_t count = ::read(reading_.get(), chunk, sizeof chunk);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return close(count == 0 ? "" : std::strerror(errno));

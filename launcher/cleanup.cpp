@@ -9,38 +9,65 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <vector>
+#include <iterator>
+#include <string>
 
 namespace hr::launcher {
+
 namespace {
 
-// The parent's pid stands second after the name in parentheses, which may itself hold anything.
-pid_t parent_of(const std::filesystem::path& process) {
-  std::string line;
-  std::getline(std::ifstream(process / "stat"), line);
-  const auto after_name = line.rfind(')');
-  if (after_name == std::string::npos || line.size() < after_name + 4) return -1;
-  return std::atoi(line.c_str() + after_name + 4);
-}
-
-std::vector<pid_t> own_children() {
-  std::vector<pid_t> children;
+// Calls visit(pid) for every process.
+template <class Visit>
+void for_each_process(Visit&& visit) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    if (std::isdigit(static_cast<unsigned char>(name[0])) != 0 && parent_of(entry.path()) == ::getpid()) {
-      children.push_back(std::atoi(name.c_str()));
-    }
+    if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) visit(static_cast<pid_t>(std::atoi(name.c_str())));
   }
+}
+
+std::set<pid_t> own_children() {
+  std::set<pid_t> children;
+  for_each_process([&children](pid_t process) {
+    if (parent_of(process) == ::getpid()) children.insert(process);
+  });
   return children;
 }
 
 }  // namespace
 
+pid_t parent_of(pid_t process) {
+  std::string line;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), line);
+  // The parent's pid stands second after the name in parentheses, which may itself hold anything.
+  const auto after_name = line.rfind(')');
+  if (after_name == std::string::npos || line.size() < after_name + 4) return -1;
+  return std::atoi(line.c_str() + after_name + 4);
+}
+
+std::set<pid_t> listed_children() {
+  std::set<pid_t> children;
+  std::ifstream list("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  for (pid_t child = 0; list >> child;) children.insert(child);
+  return children;
+}
+
+int kill_processes_with(const std::string& text) {
+  int found = 0;
+  for_each_process([&](pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+    const std::string variables{std::istreambuf_iterator<char>(file), {}};
+    if (process == ::getpid() || variables.find(text) == std::string::npos) return;
+    ++found;
+    ::kill(process, SIGKILL);
+  });
+  return found;
+}
+
 void kill_orphans(const std::set<pid_t>& spared) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < deadline) {
-    std::vector<pid_t> children = own_children();
+    std::set<pid_t> children = own_children();
     std::erase_if(children, [&spared](pid_t child) { return spared.contains(child); });
     if (children.empty()) return;
     for (const pid_t child : children) {

@@ -20,11 +20,34 @@ constexpr std::string_view kOfHost[] = {
     "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
 };
 
-bool from_outer_launcher(std::string_view variable) {
-  for (const char* prefix : {"PMI_", "PMIX_", "PMIx_", "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "HYDI_", "HYDRA_"}) {
-    if (variable.starts_with(prefix)) return true;
-  }
-  return false;
+// What another launcher has told this process of its own place in a job, and a program would take for its own. All else
+// is the program's, such as HYDRA_FULL_ERROR or PMIX_MCA_gds. A word that ends with '_' stands for all that begin so.
+constexpr std::string_view kOfOuterLauncher[] = {
+    "PMI_",
+    "PMI2_",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "HYDI_CONTROL_FD",
+    "PMIX_NAMESPACE",
+    "PMIX_RANK",
+    "PMIX_ID",
+    "PMIX_VERSION",
+    "PMIX_HOSTNAME",
+    "PMIX_LAUNCHER_RNDZ_URI",
+    "PMIX_KEEPALIVE_PIPE",
+    "PMIX_SECURITY_MODE",
+    "PMIX_PTL_MODULE",
+    "PMIX_BFROP_BUFFER_TYPE",
+    "PMIX_GDS_MODULE",
+    "PMIX_SERVER_",
+    "PMIX_SYSTEM_",
+    "PMIX_DSTORE_",
+};
+
+bool from_outer_launcher(std::string_view name) {
+  return std::any_of(std::begin(kOfOuterLauncher), std::end(kOfOuterLauncher), [name](std::string_view word) {
+    return word.ends_with('_') ? name.starts_with(word) : name == word;
+  });
 }
 
 std::vector<std::string> as_strings(const std::map<std::string, std::string>& variables) {
@@ -44,7 +67,7 @@ std::vector<std::string> make_environment(const Inherited& inherited, const std:
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
-    if (equals == std::string_view::npos || from_outer_launcher(text)) continue;
+    if (equals == std::string_view::npos || from_outer_launcher(text.substr(0, equals))) continue;
     if (!is_inherited(text.substr(0, equals))) continue;
     merged.emplace(text.substr(0, equals), text.substr(equals + 1));
   }

@@ -1,6 +1,7 @@
 #include "host_ranks.hpp"
 
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
       host_(host),
       callbacks_(std::move(callbacks)),
       map_(plan.visible_map()),
+      late_(loop, {[this](int number, pid_t pid) { return judge_late(number, pid); },
+                   [this](int number, Descriptor line) { join_late(number, std::move(line)); }}),
       input_(loop, [this] { callbacks_.post({.kind = Message::Kind::kInputTaken}); }),
       background_(loop) {
   const std::vector<int> numbers = plan.ranks_of(host);
@@ -70,6 +73,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
 HostRanks::~HostRanks() {
   for (const Rank& rank : ranks_) {
     if (rank.pmi.is_open()) loop_.forget(rank.pmi.get());
+    if (rank.inherited.is_open()) loop_.forget(rank.inherited.get());
   }
 }
 
@@ -129,7 +133,7 @@ void HostRanks::handle(const Message& message) {
     case Kind::kWhere: {
       const Rank* rank = find(message.rank);
       if (rank == nullptr || rank->pid <= 0 || rank->ended) return;
-      const pid_t pid = rank->pid;
+      const pid_t pid = program_of(*rank);
       const auto limit = std::chrono::milliseconds(message.numbers[0]);
       return background_.run([pid, limit] { return where_is(pid, limit); },
                              [this, rank](const std::string& text) { post(Kind::kWhereIs, *rank, {rank->pid}, text); });
@@ -170,7 +174,7 @@ void HostRanks::on_crash(Rank& rank, int signal) {
     if (plan_.keep_going) pmi_->answer_crash(rank.number, true);
     return end_by_force();
   }
-  const pid_t pid = rank.pid;
+  const pid_t pid = program_of(rank);
   background_.run([pid] { return crash_of(pid, kStackLimit); },
                   [this, &rank, signal, end_by_force](const std::string& stack) {
                     catch_up();
@@ -189,6 +193,7 @@ void HostRanks::receive_pmi(Rank& rank) {
     if (count <= 0) {  // closed, after finalize or by its end
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
+      if (rank.inherited.is_open()) return back_to_inherited(rank);
       return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
     taken += static_cast<std::size_t>(count);
@@ -196,6 +201,49 @@ void HostRanks::receive_pmi(Rank& rank) {
                        [&](std::string_view line) { pmi_->handle_line(rank.number, line); });
     check_stuck();
   }
+}
+
+// --- programs that come for a line of their own ---
+
+void HostRanks::watch_pmi(Rank& rank) {
+  loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
+}
+
+// The MPI program of a rank: the rank itself, or what its shell or wrapper has started.
+pid_t HostRanks::program_of(const Rank& rank) const {
+  const pid_t client = pmi_->client(rank.number);
+  return client > 0 && descends_from(client, rank.pid) ? client : rank.pid;
+}
+
+std::string HostRanks::judge_late(int number, pid_t pid) {
+  const Rank* const rank = find(number);
+  if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
+  const int client = pmi_->client(number);
+  if (!pmi_->initialised(number)) return "rc=0";
+  // A program that an MPI program of the job starts, in whatever way, is alone, as it has always been.
+  if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
+  return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
+}
+
+void HostRanks::join_late(int number, Descriptor line) {
+  Rank& rank = *find(number);
+  if (rank.pmi.is_open()) {
+    loop_.forget(rank.pmi.get());
+    // One that has come before has left its line open, and said good-bye.
+    if (!rank.inherited.is_open()) rank.inherited = std::move(rank.pmi);
+  }
+  rank.pmi_lines.forget();
+  rank.pmi = std::move(line);
+  watch_pmi(rank);
+}
+
+void HostRanks::back_to_inherited(Rank& rank) {
+  rank.pmi = std::move(rank.inherited);
+  rank.pmi_lines.forget();
+  watch_pmi(rank);
+  if (ending_ || plan_.keep_going || !pmi_->initialised(rank.number) || pmi_->finalized(rank.number)) return;
+  problem(1, "the MPI program of rank " + std::to_string(rank.number) + " (pid " +
+                 std::to_string(pmi_->client(rank.number)) + ") ended without calling MPI_Finalize");
 }
 
 // A rank that is gone will never come to the barrier that others wait in.

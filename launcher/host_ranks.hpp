@@ -19,6 +19,7 @@
 #include "event_loop.hpp"
 #include "input.hpp"
 #include "job_plan.hpp"
+#include "late_clients.hpp"
 #include "message.hpp"
 #include "output.hpp"
 #include "pmi_server.hpp"
@@ -83,6 +84,11 @@ class HostRanks {
   void post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text = {});
   Rank* find(int number);
   void receive_pmi(Rank& rank);
+  std::string judge_late(int number, pid_t pid);
+  void join_late(int number, Descriptor line);
+  void back_to_inherited(Rank& rank);
+  void watch_pmi(Rank& rank);
+  [[nodiscard]] pid_t program_of(const Rank& rank) const;
   void on_crash(Rank& rank, int signal);
   void catch_up(const Rank& rank);
   void check_stuck();
@@ -100,6 +106,7 @@ class HostRanks {
   std::vector<Prepared> prepared_;  // one a program
   std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
   std::unique_ptr<PmiServer> pmi_;
+  LateClients late_;
   std::list<boot::LossBoard>
       boards_;  // one a directory for shared memory; where the job goes on without ranks that die
   std::list<Forwarder> forwarders_;

@@ -128,6 +128,7 @@ void HostRanks::start() {
   if (ranks_.empty()) return;
   if (plan_.adopted >= 0) return static_cast<void>(adopt(ranks_.front()));
   if (plan_.keep_going && !make_boards()) return give_up_from(0);
+  late_.begin();
   const std::vector<int> appnums = plan_.appnums();
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     Rank& rank = ranks_[at];
@@ -149,21 +150,21 @@ void HostRanks::give_up_from(std::size_t at) {
 
 bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus) {
   const std::string number = std::to_string(rank.number);
-  const auto cannot = [&](const std::string& what, int error, int exit_code) {
+  const auto cannot = [&](const std::string& what, const std::string& why, int exit_code) {
     const std::string here = plan_.hosts.size() == 1 ? "" : " on host " + host_name();
-    problem(exit_code, "cannot " + what + " for rank " + number + here + ": " + std::strerror(error));
+    problem(exit_code, "cannot " + what + " for rank " + number + here + ": " + why);
     return false;
   };
   Descriptor output, output_end, error, error_end, pmi_end;
   if (!make_pipe(&output, &output_end) || !make_pipe(&error, &error_end) || !make_socket_pair(&rank.pmi, &pmi_end)) {
-    return cannot("make pipes", errno, 1);
+    return cannot("make pipes", std::strerror(errno), 1);
   }
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int input = nothing.get();
   if (rank.number == 0 && !plan_.spawned) {
     input = callbacks_.standard_input();
     if (input < 0) input = input_.for_rank_0();
-    if (input < 0) return cannot("make a pipe", errno, 1);
+    if (input < 0) return cannot("make a pipe", std::strerror(errno), 1);
   }
 
   std::vector<std::string> environment = prepared_[program].environment;
@@ -173,6 +174,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
        "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
        "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
   if (plan_.spawned) environment.emplace_back("PMI_SPAWNED=1");
+  if (std::string late = late_.variable_for(pmi_end.get()); !late.empty()) environment.push_back(std::move(late));
   const auto arguments = as_pointers(plan_.programs[program].arguments);
   const auto variables = as_pointers(environment);
   ChildPlan plan;
@@ -189,7 +191,8 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
   rank.pid = start_process(plan, &reason);
   if (rank.pid < 0) {
     rank.pmi.close();
-    return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"", reason, kCannotExecute);
+    return cannot("execute \"" + plan_.programs[program].arguments[0] + "\"",
+                  why_not_executed(prepared_[program].path, prepared_[program].directory, reason), kCannotExecute);
   }
   if (rank.number == 0 && !plan_.spawned) input_.started();
 

@@ -44,7 +44,7 @@ void InputSource::watch() {
 }
 
 void InputSource::read() {
-  char piece[32768];
+  char piece[16384];  // on the stack, which may be small
   const ssize_t count = ::read(STDIN_FILENO, piece, sizeof piece);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return watch();
   wanted_ = false;

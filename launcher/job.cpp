@@ -37,6 +37,10 @@ bool is_same_file(int first, int second) {
          one.st_ino == two.st_ino;
 }
 
+std::string reason_of_write(int error) {
+  return std::strerror(error) + std::string(error == EFBIG ? " (ulimit -f)" : "");
+}
+
 std::unique_ptr<Sink> make_error_sink(EventLoop& loop) {
   return is_same_file(STDOUT_FILENO, STDERR_FILENO) ? nullptr : std::make_unique<Sink>(loop, STDERR_FILENO);
 }
@@ -49,6 +53,7 @@ Job::Job(const Options& options, JobPlan plan)
       separate_error_(make_error_sink(loop_)),
       error_(separate_error_ != nullptr ? *separate_error_ : output_),
       own_name_(own_host_name()) {
+  output_.when_lost([this] { tell_lost_output(); });
   const int host_of_first = plan.host_of.empty() ? -1 : plan.host_of.front();
   if (host_of_first != plan.root_host) input_host_ = host_of_first;
   if (!options.save_counters.empty()) saved_counters_ = std::make_unique<SavedCounters>(options.save_counters);
@@ -68,7 +73,8 @@ Job::World& Job::add_world(JobPlan plan) {
   };
   callbacks.standard_input = [this] { return standard_input(); };
   callbacks.others = [this, &world] {
-    std::set<pid_t> all;
+    std::set<pid_t> all = not_ours_;
+    all.insert(guard_.pid());
     for (const World& each : worlds_) {
       if (&each != &world) all.merge(each.tree->pids());
     }
@@ -87,6 +93,8 @@ Job::World& Job::add_world(JobPlan plan) {
 Job::~Job() = default;
 
 int Job::run() {
+  not_ours_ = listed_children();
+  guard_.start(first().tree->plan().id, first().tree->plan().shm_directories);
   // Orphans of our ranks come to us, and we end them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
@@ -349,9 +357,15 @@ void Job::on_message(World& world, const Message& message) {
 void Job::on_output(World& world, const Message& message) {
   const int stream = message.numbers[0] == 0 ? 0 : 1;
   const int host = world.tree->plan().host_of[static_cast<std::size_t>(message.rank)];
-  world.outputs[static_cast<std::size_t>(2 * message.rank + stream)].take(message.text);
+  world.outputs[static_cast<std::size_t>(2 * message.rank + stream)].take_part(message.text, message.numbers[1] == 1);
   world.taken[{host, stream}].bytes += static_cast<int>(message.text.size());
   give_credit(world, host, stream);
+}
+
+// Whoever reads the output later must not take it for all there was.
+void Job::tell_lost_output() {
+  if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
+  say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
 }
 
 // A host that prints faster than our reader reads waits for this.
@@ -488,9 +502,16 @@ void Job::on_done(World& world) {
 }
 
 void Job::clean_up() {
-  for (World& world : worlds_) world.tree.reset();
+  bool lost = false;
+  for (World& world : worlds_) {
+    world.tree.reset();
+    for (RankOutput& each : world.outputs) lost |= each.finish();
+  }
   output_.flush();
+  tell_lost_output();
   error_.flush();
+  lost |= output_.lost() != 0 || error_.lost() != 0;
+  if (lost && exit_code_ == 0) exit_code_ = 1;
 }
 
 }  // namespace hr::launcher

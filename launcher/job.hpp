@@ -18,10 +18,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "event_loop.hpp"
+#include "guard.hpp"
 #include "input.hpp"
 #include "job_plan.hpp"
 #include "message.hpp"
@@ -103,6 +105,7 @@ class Job {
   void show_where();
   void on_message(World& world, const Message& message);
   void on_output(World& world, const Message& message);
+  void tell_lost_output();
   void give_credit(World& world, int host, int stream);
   void on_crash(World& world, const Message& message);
   void on_abort(World& world, const Message& message);
@@ -129,6 +132,8 @@ class Job {
 
   const Options& options_;
   EventLoop loop_;
+  Guard guard_;
+  std::set<pid_t> not_ours_;  // children that this process had before it was mpiexec: a shell's that became it
   Sink output_;
   std::unique_ptr<Sink> separate_error_;  // null when standard error is the same file as standard output
   Sink& error_;
@@ -145,6 +150,7 @@ class Job {
   std::size_t where_told_ = 0;
   bool started_ = false;
   bool crash_seen_ = false;
+  bool lost_told_ = false;
   bool ending_ = false;  // the end has been decided; what ranks do from here on is not news
   bool over_ = false;
   int exit_code_ = 0;

@@ -30,6 +30,9 @@ class LineReader {
     }
   }
 
+  // What has come of a line whose end has not. Not from within handle().
+  void forget() { begun_.clear(); }
+
  private:
   static constexpr std::size_t kKept = std::size_t{64} << 10;  // of the memory for a line
 

@@ -11,8 +11,10 @@
 #include "options.hpp"
 #include "planning.hpp"
 #include "serve.hpp"
+#include "signals.hpp"
 
 int main(int argc, char** argv) {
+  hr::launcher::expect_children();
   // Whoever starts us without standard descriptors must not get a pipe of ours under their numbers.
   for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
     opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -147,6 +147,7 @@ Status read_ppr(const ParsedOption& given, const Words& parts, std::size_t* at, 
   const std::string place = lower(parts[2]);
   const auto level = topo::find_level(place);
   *at = 3;
+  words->mapping.is_limit = true;
   if (place == "node" || level == Level::kMachine) {
     words->mapping.per_host = each;
     words->map_level = Level::kMachine;

@@ -41,7 +41,7 @@ struct Message {
     kProblem,     // numbers: exit code. text: what cannot be done
     kLost,        // host, numbers[0]: hosts that are gone; numbers[1]: 1 where the first had been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
-    kOutput,      // rank, numbers[0]: 0 standard output, 1 standard error. text
+    kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 where the next one goes on with it. text
     kInputTaken,  // send more
     kAsk,         // text: a key that a rank waits for
     kStuck,       // a rank waits for one that has left

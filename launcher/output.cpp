@@ -13,8 +13,16 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kFullSink = std::size_t{1} << 20;
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // held back at most; then it goes out in pieces
+// Lines are held back until they are whole. One that is longer than this takes from what all share, and goes out in
+// pieces, between which others may print, where nothing is left of that.
+constexpr std::size_t kUsualLine = std::size_t{1} << 20;
+constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
+constexpr std::size_t kChunk = std::size_t{16} << 10;  // on the stack, which may be small
+
+constexpr int kMostChunks = 8;  // at once: more than a pipe holds, so that it ends
+
+std::size_t held_by_all = 0;
 
 }  // namespace
 
@@ -47,13 +55,22 @@ void Sink::drain() {
       written_ += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {
       return wait_for_room();
-    } else if (errno != EINTR) {
+    } else if (errno == EPIPE || errno == EIO || errno == EBADF) {
       broken_ = true;  // the reader has gone: the ranks find out when their pipes close
+    } else if (errno != EINTR) {
+      lose(errno);
     }
   }
   queue_.clear();
   written_ = 0;
   wake();
+}
+
+// There may be room again for what comes next.
+void Sink::lose(int error) {
+  written_ = queue_.size();
+  if (std::exchange(lost_, error) != 0 || tell_lost_ == nullptr) return;
+  loop_.after(std::chrono::milliseconds(0), [this] { tell_lost_(); });
 }
 
 void Sink::wait_for_room() {
@@ -105,37 +122,44 @@ void Forwarder::pause() {
 }
 
 void Forwarder::close() {
+  held_by_all -= std::exchange(held_, 0);
   pause();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = false;
   pipe_.close();
 }
 
-void Forwarder::read_some() {
-  char chunk[65536];
+bool Forwarder::read_some() {
+  char chunk[kChunk];
   const ssize_t count = ::read(pipe_.get(), chunk, sizeof chunk);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
     emit_rest();
-    return close();
+    close();
+    return false;
   }
   take(std::string_view(chunk, static_cast<std::size_t>(count)));
-  if (target_.broken()) return close();
+  if (target_.broken()) {
+    close();
+    return false;
+  }
   if (target_.full()) {
     pause();
     target_.when_room([this, here = std::weak_ptr(here_)] {
       if (!here.expired()) resume();
     });
   }
+  return true;
 }
 
 void Forwarder::catch_up() {
-  if (watched_) read_some();
+  for (int chunk = 0; chunk < kMostChunks && watched_ && read_some(); ++chunk) {
+  }
 }
 
 void Forwarder::finish() {
   while (!done()) {
-    char chunk[65536];
+    char chunk[kChunk];
     const ssize_t count = ::read(pipe_.get(), chunk, sizeof chunk);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
@@ -154,7 +178,7 @@ void Forwarder::take(std::string_view text) {
   } else {
     rest_ += text;
   }
-  if (rest_.size() > kLongestLine) return emit_rest();
+  if (!hold_rest()) return emit_rest();
   // A prompt has no newline: on a terminal it is shown after a moment.
   if (!rest_.empty() && target_.wants_prompts() && !timer_set_) {
     timer_set_ = true;
@@ -165,9 +189,19 @@ void Forwarder::take(std::string_view text) {
   }
 }
 
+// What the beginning of a long line takes from the memory of all.
+bool Forwarder::hold_rest() {
+  const std::size_t needed = rest_.size() > kUsualLine ? rest_.size() : 0;
+  if (held_by_all - held_ + needed > kHeldByAll) return false;
+  held_by_all += needed - held_;
+  held_ = needed;
+  return true;
+}
+
 void Forwarder::emit_rest() {
   if (!rest_.empty()) target_.take(rest_);
   rest_.clear();
+  hold_rest();
 }
 
 }  // namespace hr::launcher

@@ -27,7 +27,12 @@ class Sink {
   // True when the last text of this source did not end its line, and nobody else has written since.
   [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
   [[nodiscard]] bool full() const noexcept;
+  // The reader has gone.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
+  // Calls it once, from the loop, when text is lost although the reader is there: a full disk, a quota.
+  void when_lost(std::function<void()> tell) { tell_lost_ = std::move(tell); }
+  // errno of the first text that was lost; 0: none was.
+  [[nodiscard]] int lost() const noexcept { return lost_; }
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
   // Called once, when a full sink has room again or broke.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
@@ -38,6 +43,7 @@ class Sink {
   void drain();
   void wait_for_room();
   void wake();
+  void lose(int error);
 
   EventLoop& loop_;
   int descriptor_;
@@ -45,6 +51,8 @@ class Sink {
   bool terminal_ = false;
   bool broken_ = false;
   bool watched_ = false;
+  int lost_ = 0;
+  std::function<void()> tell_lost_;
   std::string queue_;
   std::size_t written_ = 0;  // of the queue's front
   const void* open_line_of_ = nullptr;
@@ -55,7 +63,8 @@ class Sink {
 class OutputTarget {
  public:
   virtual ~OutputTarget() = default;
-  // Whole lines, or the beginning or end of one that is very long, or that nothing followed.
+  // Whole lines, or the beginning of one that nothing followed, or a piece of one that is longer than there is memory
+  // for.
   virtual void take(std::string_view text) = 0;
   [[nodiscard]] virtual bool full() const = 0;
   // Nobody wants more.
@@ -82,8 +91,9 @@ class Forwarder {
  private:
   void resume();
   void pause();
-  void read_some();
+  bool read_some();  // whether there was something
   void take(std::string_view text);
+  bool hold_rest();
   void emit_rest();
   void close();
 
@@ -91,6 +101,7 @@ class Forwarder {
   Descriptor pipe_;
   OutputTarget& target_;
   std::string rest_;                                             // the beginning of a line
+  std::size_t held_ = 0;                                         // of it, where it is long
   std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // as long as this is: who waits for room may go first
   bool watched_ = false;
   bool timer_set_ = false;

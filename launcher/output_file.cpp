@@ -36,6 +36,7 @@ void OutputFile::write(std::string_view text) {
       std::fprintf(stderr, "mpiexec: %s: %s; the rest of that output is not in the file\n", path_.c_str(),
                    std::strerror(errno));
       file_.close();
+      lost_ = true;
       return;
     }
     text.remove_prefix(static_cast<std::size_t>(count));

@@ -18,11 +18,13 @@ class OutputFile {
 
   // What cannot be written is told once; the job goes on.
   void write(std::string_view text);
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   std::string path_;
   Descriptor file_;
+  bool lost_ = false;
 };
 
 }  // namespace hr::launcher

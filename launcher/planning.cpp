@@ -20,9 +20,11 @@
 
 #include "base/knobs.hpp"
 #include "base/own_files.hpp"
+#include "base/ranges.hpp"
 #include "host_environment.hpp"
 #include "process.hpp"
 #include "remote_command.hpp"
+#include "topo/allowed_cpus.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
@@ -113,6 +115,17 @@ int number_of(const std::string& name, JobPlan* plan) {
   return static_cast<int>(plan->hosts.size()) - 1;
 }
 
+// Where this process may use a part of the machine alone, messages about room for ranks say so.
+std::string own_binding() {
+  const topo::CpuSet cpus = topo::allowed_cpus();
+  const long all = ::sysconf(_SC_NPROCESSORS_ONLN);
+  if (cpus.empty() || all <= 0 || cpus.size() >= static_cast<std::size_t>(all)) return {};
+  const bool nested = hr::environment("PMI_RANK") != nullptr;
+  return "; this mpiexec may use CPU " + as_ranges(cpus) + " of " + std::to_string(all) +
+         (nested ? " alone, as it is a rank of another mpiexec that binds its ranks: start that with --bind-to none"
+                 : " alone (taskset, or a container)");
+}
+
 // Which host each rank is on.
 Status place_ranks(Options* options, JobPlan* plan) {
   RankLayout layout;
@@ -127,7 +140,7 @@ Status place_ranks(Options* options, JobPlan* plan) {
   if (plan->root_host >= 0) HR_TRY(place_on(layout.own_host, options->mapping, &layout));
   plan->machine = std::make_shared<topo::Machine>(std::move(layout.machines.front()));
   if (options->note_oversubscription && !layout.note.empty())
-    std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());
+    std::fprintf(stderr, "mpiexec: %s%s\n", layout.note.c_str(), own_binding().c_str());
   return kOk;
 }
 
@@ -139,6 +152,17 @@ Status check_directories(const Options& options, const JobPlan& plan) {
     return fail(Errc::kOther, "--wdir %s: there is no such directory", program.directory.c_str());
   }
   return kOk;
+}
+
+Status check_own_directory(const Options& options, const JobPlan& plan) {
+  const bool needed = std::any_of(options.programs.begin(), options.programs.end(),
+                                  [](const Program& program) { return !program.directory.starts_with('/'); });
+  if (!plan.directory.empty() || !needed) return kOk;
+  const char* const before = hr::environment("PWD");
+  return fail(Errc::kOther,
+              "the directory that mpiexec was started in has been removed, or may not be looked at%s%s: change into "
+              "another, or name one with --wdir",
+              before != nullptr ? "; it was " : "", before != nullptr ? before : "");
 }
 
 Status declare_hosts(const Options& options, JobPlan* plan) {
@@ -206,7 +230,10 @@ Status make_plan(Options* options, JobPlan* plan) {
   Allocation allocation;
   HR_TRY(find_hosts(options, &allocation));
   plan->one_host = is_all_here(*options);
-  HR_TRY(place_ranks(options, plan));
+  if (const Status placed = place_ranks(options, plan); !placed.ok()) {
+    set_detail(take_detail() + own_binding());
+    return placed;
+  }
   HR_TRY(check_directories(*options, *plan));
   HR_TRY(declare_hosts(*options, plan));
   plan->id = make_id();
@@ -215,6 +242,7 @@ Status make_plan(Options* options, JobPlan* plan) {
                               make_environment(program.inherited, program.environment), program.directory});
   }
   plan->directory = working_directory();
+  HR_TRY(check_own_directory(*options, *plan));
   plan->search_path = own_search_path();
   plan->creation_mask = creation_mask();
   plan->mapping = options->mapping;

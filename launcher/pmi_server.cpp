@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
+constexpr std::string_view kMappingKey = "PMI_process_mapping";
+constexpr char kEndOfRun = '|';  // of the number in front of the keys of programs after a rank's first
+
+// What is in front of a key, or nothing.
+std::string_view run_of(std::string_view key) {
+  const auto end = key.find(kEndOfRun);
+  return key.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
 
 }  // namespace
 
@@ -26,7 +34,7 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
   for (const int rank : ranks) ranks_[rank] = {};
   // A line that a socket does not take at once cannot be sent; without it the ranks find out by themselves.
   if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
-    values_["PMI_process_mapping"] = {std::move(mapping), -1};
+    values_[std::string(kMappingKey)] = {std::move(mapping), -1};
   }
 }
 
@@ -74,7 +82,12 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   RankState& own = ranks_.at(rank);
 
   if (command == "init") {
+    if (own.initialised && !own.finalized) {
+      return callbacks_.send(rank, "cmd=response_to_init rc=-1 busy=" + std::to_string(own.client));
+    }
+    if (own.finalized) begin_next_run(own);
     own.initialised = true;
+    own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Ours only (boot/pmi1.cpp): that files are kept; how many share the cores, where the
     // mapping does not say it; else that views are compared here; that all is on one host.
@@ -82,20 +95,22 @@ void PmiServer::handle_line(int rank, std::string_view line) {
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
                               (one_host_ ? " one_host=1" : "") +
-                              (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : ""));
+                              (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : "") +
+                              (own.run != 0 ? " first_space=" + space_ : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
   } else if (command == "get_appnum") {
     callbacks_.send(rank, "cmd=appnum rc=0 appnum=" + std::to_string(appnums_[static_cast<std::size_t>(rank)]));
   } else if (command == "get_my_kvsname") {
-    callbacks_.send(rank, "cmd=my_kvsname rc=0 kvsname=" + space_);
+    const std::string run = own.run != 0 ? "_" + std::to_string(own.run + 1) : "";
+    callbacks_.send(rank, "cmd=my_kvsname rc=0 kvsname=" + space_ + run);
   } else if (command == "get_universe_size") {
     callbacks_.send(rank, "cmd=universe_size rc=0 size=" + std::to_string(universe_));
   } else if (command == "put") {
-    put(rank, message.field("key"), message.field("value"));
+    put(rank, key_in(own, message.field("key")), message.field("value"));
   } else if (command == "get") {
     const std::string_view view = message.field("seen");
-    if (view.empty()) return get(rank, message.field("key"), message.field("wait") == "1");
+    if (view.empty()) return get(rank, key_in(own, message.field("key")), message.field("wait") == "1");
     look(rank, view);
   } else if (command == "barrier_in") {
     enter_barrier(rank);
@@ -113,6 +128,21 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (!command.empty() && !handle_name(rank, message)) {
     callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
   }
+}
+
+// The programs of a rank that follow one another (a shell's script) are jobs of their own: none sees what the one
+// before has put. All ranks of a run have left the exchanges of the run before, so that barriers need no such number.
+void PmiServer::begin_next_run(RankState& state) {
+  const int run = state.run + 1;
+  const bool lost = state.lost;
+  state = {};
+  state.run = run;
+  state.lost = lost;
+}
+
+std::string PmiServer::key_in(const RankState& state, std::string_view key) {
+  if (state.run == 0 || key.empty() || key == kMappingKey) return std::string(key);
+  return std::to_string(state.run) + kEndOfRun + std::string(key);
 }
 
 void PmiServer::answer_crash(int rank, bool shown) {
@@ -150,8 +180,8 @@ std::vector<KeyValue> PmiServer::put_with(std::string_view key) const {
   std::vector<KeyValue> pairs;
   // The key comes last: who waits for it may then ask for the others at once.
   for (const auto& [other, value] : values_) {
-    if (found->second.rank >= 0 && value.rank == found->second.rank && other != key)
-      pairs.emplace_back(other, value.text);
+    const bool belongs = value.rank == found->second.rank && run_of(other) == run_of(key);
+    if (found->second.rank >= 0 && belongs && other != key) pairs.emplace_back(other, value.text);
   }
   pairs.emplace_back(found->first, found->second.text);
   return pairs;
@@ -199,6 +229,7 @@ void PmiServer::tell_hosts(std::string_view hosts) {
   for (const auto& [rank, view] : std::exchange(views_, {})) {
     callbacks_.send(rank, "cmd=get_result rc=0 msg=success value=" + std::string(hosts));
   }
+  views_told_ = false;
 }
 
 void PmiServer::enter_barrier(int rank) {

@@ -74,6 +74,8 @@ class PmiServer {
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
+  // The process that has called MPI_Init last; 0: not known.
+  [[nodiscard]] int client(int rank) const noexcept { return state(rank).client; }
   // True when some rank waits for others, in a barrier or for a value.
   [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !views_.empty() || !asked_for_.empty(); }
 
@@ -84,6 +86,8 @@ class PmiServer {
     bool in_barrier = false;
     bool lost = false;
     std::size_t put = 0;  // bytes, up to kMostPut
+    int run = 0;          // programs of this rank that have come and gone
+    int client = 0;       // the process that has called MPI_Init, where it says so
     SpawnLines spawn;
   };
   struct Value {
@@ -92,6 +96,8 @@ class PmiServer {
   };
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
+  static void begin_next_run(RankState& state);
+  [[nodiscard]] static std::string key_in(const RankState& state, std::string_view key);
   void enter_barrier(int rank);
   void check_barrier();
   void check_views();

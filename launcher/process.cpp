@@ -9,12 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "signals.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -40,8 +43,11 @@ rlimit inherited_limit{};
   }
   if (plan.kept >= 0) ::fcntl(plan.kept, F_SETFD, 0);
   if (inherited_limit.rlim_cur != 0) ::setrlimit(RLIMIT_NOFILE, &inherited_limit);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::signal(SIGTTOU, SIG_DFL);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    struct sigaction action{};
+    const bool known = ::sigaction(signal, nullptr, &action) == 0;
+    if (known && action.sa_handler == SIG_IGN && !stays_ignored(signal)) ::signal(signal, SIG_DFL);
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -106,6 +112,40 @@ int find_executable(const std::string& name, const std::string& directory, std::
   if (check_executable(in_directory(name)) != 0) return reason;
   *path = "./" + name;
   return 0;
+}
+
+std::string why_not_executed(const std::string& path, const std::string& directory, int error) {
+  const std::string says = std::strerror(error);
+  if (error == E2BIG) {
+    return says + ": arguments and environment together may take a quarter of the stack's limit (ulimit -s)";
+  }
+  const std::string whole = directory.empty() || path.starts_with('/') ? path : directory + "/" + path;
+  std::ifstream file(whole, std::ios::binary);
+  std::string first;
+  std::getline(file, first);
+  first.resize(std::min<std::size_t>(first.size(), 256));
+  if (error == ENOEXEC) {
+    return says + (first.starts_with("\x7f"
+                                     "ELF")
+                       ? ": it was built for machines of another kind"
+                       : ": it is no program of this machine, and no script, which begins with #! and an interpreter");
+  }
+  if (error != ENOENT && error != EACCES) return says;
+  if (first.starts_with("\x7f"
+                        "ELF"))
+    return says + ": the loader that it names is not on this machine (readelf -l)";
+  if (!first.starts_with("#!")) return says;
+  const auto begin = first.find_first_not_of(" \t", 2);
+  std::string interpreter = begin == std::string::npos ? "" : first.substr(begin);
+  interpreter.resize(std::min(interpreter.size(), interpreter.find_first_of(" \t")));
+  if (interpreter.ends_with('\r')) {
+    interpreter.pop_back();
+    return says +
+           ": its first line ends with a carriage return, as lines of Windows do, and so there is no such "
+           "interpreter as \"" +
+           interpreter + "\\r\"; sed -i 's/\\r$//' " + whole + " takes them away";
+  }
+  return says + ": its first line names the interpreter \"" + interpreter + "\", which cannot be executed here";
 }
 
 std::string own_search_path() {

@@ -25,13 +25,17 @@ struct ChildPlan {
 };
 
 // The child leads a process group of its own and is killed when mpiexec dies. Returns its pid, or -1 with the errno of
-// the step that failed. The caller has all signals of interest blocked; the child starts with none blocked.
+// the step that failed. The caller has all signals of interest blocked; the child starts with
+// none blocked, and ignores those alone that stays_ignored() (signals.hpp) names.
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // The file that a program's name stands for: as it is when it has a slash, else the first executable in the search path
 // (PATH), else one in the directory. Returns 0, or the errno that says why it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
+
+// Why the system would not execute a file that is there, in words: what strerror() says, and what is behind it.
+std::string why_not_executed(const std::string& path, const std::string& directory, int error);
 
 // PATH of this process, or what stands for it.
 std::string own_search_path();

@@ -1,6 +1,19 @@
 #include "rank_output.hpp"
 
+#include <utility>
+
 namespace hr::launcher {
+
+void RankOutput::take_part(std::string_view text, bool goes_on) {
+  if (!goes_on && parts_.empty()) return take(text);
+  parts_ += text;
+  if (!goes_on) take(std::exchange(parts_, {}));
+}
+
+bool RankOutput::finish() {
+  if (!parts_.empty()) take(std::exchange(parts_, {}));
+  return file_.lost();
+}
 
 void RankOutput::take(std::string_view text) {
   file_.write(text);

@@ -18,6 +18,10 @@ class RankOutput final : public OutputTarget {
       : sink_(sink), label_(std::move(label)), file_(std::move(file)), to_sink_(to_sink) {}
 
   void take(std::string_view text) override;
+  // Text that comes in parts: all of it is taken with the last one.
+  void take_part(std::string_view text, bool goes_on);
+  // At the end: takes what never went on. True where text was lost on its way to the file.
+  bool finish();
   [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
   [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }
   [[nodiscard]] bool wants_prompts() const override { return to_sink_ && sink_.is_terminal(); }
@@ -28,6 +32,7 @@ class RankOutput final : public OutputTarget {
   std::string label_;
   OutputFile file_;
   bool to_sink_;
+  std::string parts_;
 };
 
 }  // namespace hr::launcher

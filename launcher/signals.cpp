@@ -17,9 +17,10 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
     ::sigaction(signal, nullptr, &action);
     if (signal == SIGCHLD || action.sa_handler != SIG_IGN) ::sigaddset(&set, signal);
   }
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::sigprocmask(SIG_SETMASK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGTTOU, SIG_IGN);  // a background job may write to its terminal
+  ::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f` a write fails, which is told
   descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   loop_.watch(descriptor_.get(), EPOLLIN, [this] {
     signalfd_siginfo information{};
@@ -30,6 +31,13 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
 }
 
 Signals::~Signals() { loop_.forget(descriptor_.get()); }
+
+void expect_children() noexcept { ::signal(SIGCHLD, SIG_DFL); }
+
+bool stays_ignored(int signal) noexcept {
+  return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGUSR1 ||
+         signal == SIGUSR2;
+}
 
 std::string signal_text(int signal) {
   const char* words = ::sigdescr_np(signal);

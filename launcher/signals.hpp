@@ -12,7 +12,7 @@ namespace hr::launcher {
 
 class Signals {
  public:
-  // Blocks them, ignores SIGPIPE and SIGTTOU, and calls the handler for each from the loop.
+  // Blocks them and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each from the loop.
   Signals(EventLoop& loop, std::function<void(int signal)> handler);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -23,6 +23,15 @@ class Signals {
   std::function<void(int)> handler_;
   Descriptor descriptor_;
 };
+
+// Whoever started us may ignore SIGCHLD, with which children leave nothing that could be waited for. Before the first
+// child.
+void expect_children() noexcept;
+
+// Whether a rank, too, ignores a signal that we were started to ignore: those that a person or a batch system sends to
+// a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other ignored signal is an
+// accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
+[[nodiscard]] bool stays_ignored(int signal) noexcept;
 
 // "9 (Killed)"
 std::string signal_text(int signal);

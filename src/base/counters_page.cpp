@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/counters.hpp"
+#include "base/shared_file.hpp"
 
 namespace hr::counters {
 namespace {
@@ -27,6 +28,7 @@ Status refused(const char* what, const std::string& name, int code) {
 
 // Memory for all of it now: that there is none is an error here and not a bus error later.
 Status fill(int file, const std::string& name, void** memory) {
+  if (sizeof(Page) > largest_file()) return refused("size", name, EFBIG);
   if (::ftruncate(file, sizeof(Page)) != 0) return refused("size", name, errno);
   if (const int code = ::posix_fallocate(file, 0, sizeof(Page)); code != 0) return refused("reserve", name, code);
   *memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

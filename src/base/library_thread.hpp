@@ -3,9 +3,25 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 
 namespace hr {
+
+// Starts a thread that runs code of the whole library: it has room for that where `ulimit -s` gives threads little. The
+// result is pthread_create()'s.
+inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* argument) noexcept {
+  constexpr std::size_t kLeastStack = std::size_t{1} << 20;
+  pthread_attr_t attributes;
+  std::size_t stack = 0;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_getstacksize(&attributes, &stack);
+  ::pthread_attr_setstacksize(&attributes, std::max(stack, kLeastStack));
+  const int error = ::pthread_create(thread, &attributes, run, argument);
+  ::pthread_attr_destroy(&attributes);
+  return error;
+}
 
 // Calls `start` with all signals blocked: so they are in a thread that it begins.
 template <class Start>

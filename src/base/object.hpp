@@ -1,8 +1,8 @@
 // Object and Arena: what stands behind every opaque handle.
 //
 // A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of
-// an Object in the Arena of its type. An Arena reserves address space once and commits it as it grows; it
-// never gives it back, so "is this handle mine and alive?" is a range check and a read of the magic word,
+// an Object in the Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is
+// never given back, so "is this handle mine and alive?" is a range check and a read of the magic word,
 // safe for any value a program passes: freed, foreign or random (design section 2).
 //
 // Owner: the reference count. create() returns one reference; release() of the last one destroys.
@@ -11,8 +11,6 @@
 // owns() needs no lock for a handle that the calling thread may use.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/growing_range.hpp"
 #include "base/status.hpp"
 
 namespace hr {
@@ -87,7 +86,7 @@ class Arena {
   static Arena& instance() noexcept;
   constexpr Arena() = default;
 
-  // nullptr when the reservation is exhausted.
+  // nullptr when there is no memory for one more.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     void* slot = allocate();
@@ -121,7 +120,7 @@ class Arena {
     return object;
   }
 
-  // True when the address is a live object of this arena. Never reads outside the reservation.
+  // True when the address is a live object of this arena. Never reads outside its range.
   [[nodiscard]] bool owns(const void* address) const noexcept { return owns(address, T::kKind); }
   // The same for objects that have become() something else.
   [[nodiscard]] bool owns(const void* address, ObjectKind kind) const noexcept {
@@ -146,7 +145,7 @@ class Arena {
     std::byte storage[sizeof(T)];
   };
 
-  static constexpr std::size_t kReserve = std::size_t{1} << 30;
+  static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 
   // A slot that is free again. Where an Object has its magic word, there is none.
   struct FreeSlot {
@@ -159,21 +158,22 @@ class Arena {
       ++live_;
       return std::exchange(free_, free_->next);
     }
-    if (base_ == nullptr) reserve();
     const std::size_t used = used_bytes_.load(std::memory_order_relaxed);
-    if (base_ == nullptr || used + sizeof(Slot) > kReserve) return nullptr;
+    if (used + sizeof(Slot) > usable_bytes_ && !make_room(used)) [[unlikely]]
+      return nullptr;
     ++live_;
     used_bytes_.store(used + sizeof(Slot), std::memory_order_relaxed);
     return base_ + used;
   }
 
-  [[gnu::cold]] void reserve() {
-    void* memory =
-        ::mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED) base_ = static_cast<std::byte*>(memory);
+  [[gnu::cold]] bool make_room(std::size_t used) noexcept {
+    usable_bytes_ =
+        base_ == nullptr ? growing_range::begin(&base_, kMost) : growing_range::grow(base_, usable_bytes_, kMost);
+    return used + sizeof(Slot) <= usable_bytes_;
   }
 
   std::byte* base_ = nullptr;
+  std::size_t usable_bytes_ = 0;             // from base_ on
   std::atomic<std::size_t> used_bytes_ = 0;  // only grows
   FreeSlot* free_ = nullptr;
   T* recycled_ = nullptr;

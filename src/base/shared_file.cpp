@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -20,7 +22,7 @@ namespace {
 
 // What a link below /proc leads to; empty where it cannot be read.
 std::string target_of(const std::string& link) {
-  char text[64];
+  char text[512];
   const ssize_t length = ::readlink(link.c_str(), text, sizeof text);
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
@@ -39,6 +41,14 @@ constexpr std::string_view kProcesses = "/proc/";
 // Of open(): a name may be another user's link, or a FIFO.
 constexpr int kOneOfOurs = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
+// Where a file is that is reached by its descriptor: "/dev/shm/#1234", which is how the system names one without a
+// name. Any other path as it is.
+std::string place_of(const std::string& path) {
+  if (!path.starts_with(kProcesses)) return path;
+  const std::string target = target_of(path);
+  return target.starts_with('/') ? target.substr(0, target.find(" (deleted)")) : path;
+}
+
 // The processes that were started with this one may open what it has open: they see it under its number, and have the
 // rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
 bool opens_for_siblings() {
@@ -49,6 +59,12 @@ bool opens_for_siblings() {
 
 }  // namespace
 
+std::size_t largest_file() noexcept {
+  rlimit limit{};
+  const bool limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? static_cast<std::size_t>(limit.rlim_cur) : std::numeric_limits<std::size_t>::max();
+}
+
 SharedFile::~SharedFile() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
   if (file_ >= 0) ::close(file_);
@@ -56,15 +72,31 @@ SharedFile::~SharedFile() {
 
 Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
   struct statvfs space{};
-  const std::string directory = path_.substr(0, path_.rfind('/'));
+  const std::string path = place_of(path_);
+  const std::string directory = path.substr(0, path.rfind('/'));
+  constexpr const char* kElsewhere = "or place the file elsewhere with HEADRACE_SHM_DIR=<directory>";
+  if (code == EROFS || code == EACCES || code == EPERM) {
+    return fail(
+        Errc::kOther,
+        "could not %s the shared-memory file %s: %s. Let this user write in %s (docker run: --tmpfs /dev/shm), %s",
+        what, path.c_str(), std::strerror(code), directory.c_str(), kElsewhere);
+  }
+  if (code == EFBIG) {
+    return fail(
+        Errc::kOther,
+        "could not %s the shared-memory file %s: %zu KiB wanted, and a file may have %zu KiB (ulimit -f). Raise "
+        "that limit, or %s",
+        what, path.c_str(), wanted / 1024, largest_file() / 1024, remedy_);
+  }
   unsigned long long free_bytes = 0;
   if (::statvfs(directory.c_str(), &space) == 0) {
     free_bytes = static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
   }
-  return fail(Errc::kOther,
-              "could not %s the shared-memory file %s: %s (%zu KiB wanted, %llu KiB free in %s). Free space there, %s, "
-              "or place the file elsewhere with HEADRACE_SHM_DIR=<directory>",
-              what, path_.c_str(), std::strerror(code), wanted / 1024, free_bytes / 1024, directory.c_str(), remedy_);
+  return fail(
+      Errc::kOther,
+      "could not %s the shared-memory file %s: %s (%zu KiB wanted, %llu KiB free in %s). Free space there, %s, %s",
+      what, path.c_str(), std::strerror(code), wanted / 1024, free_bytes / 1024, directory.c_str(), remedy_,
+      kElsewhere);
 }
 
 Status SharedFile::open(const std::string& path, int flags, const char* what, std::size_t bytes) {
@@ -164,7 +196,11 @@ void SharedFile::need_names(bool need) noexcept { names_needed = need; }
 
 Status SharedFile::fill(std::size_t reserved) {
   Status status = kOk;
-  if (::ftruncate(file_, static_cast<off_t>(bytes_)) != 0) status = error("size", bytes_, errno);
+  if (bytes_ > largest_file()) {
+    status = error("size", bytes_, EFBIG);
+  } else if (::ftruncate(file_, static_cast<off_t>(bytes_)) != 0) {
+    status = error("size", bytes_, errno);
+  }
   if (status.ok()) status = reserve(0, reserved);
   if (status.ok()) status = map();
   if (!status.ok()) unlink();

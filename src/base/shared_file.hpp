@@ -14,6 +14,9 @@
 
 namespace hr {
 
+// Bytes that a file of this process may have (`ulimit -f`). Beyond it the system ends the process by a signal.
+[[nodiscard]] std::size_t largest_file() noexcept;
+
 class SharedFile {
  public:
   // `remedy`: what else than freeing space a reader of the error could do; a clause, e.g. "make rings smaller with

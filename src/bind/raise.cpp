@@ -18,6 +18,16 @@ thread_local Ref<io::File> blamed_file;
 thread_local Ref<comm::Errhandler> blamed_handler;
 bool world_serves = true;
 
+// The requests of one call that have failed.
+struct FailedElements {
+  int count = 0;
+  int first_code = 0;
+  Ref<comm::Communicator> first;  // whose object it was
+  std::string text;
+};
+thread_local FailedElements failed_elements;
+constexpr int kMostElementsTold = 8;
+
 // Who is in charge of errors that belong to no object.
 Object* nobodys() {
   comm::Communicator* const self = comm::self();
@@ -119,6 +129,16 @@ Status type_failure(const char* parameter, const char* index, const void* handle
   return fail(Errc::kType, "%s%s is not committed; call MPI_Type_commit first", parameter, index);
 }
 
+// What the handler returns is not news: the call says where to look.
+int raise_elements(const Call& call, Object* where, FailedElements& elements) {
+  if (elements.first) where = elements.first.get();
+  const int others = elements.count - kMostElementsTold;
+  const std::string text = std::string(call.function) + ": MPI_ERR_IN_STATUS: " + elements.text +
+                           (others > 0 ? "; and " + std::to_string(others) + " more" : "") + place(where);
+  invoke_on(where, call.fallback, elements.first_code, text);
+  return Status(Errc::kInStatus).code();
+}
+
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
@@ -131,6 +151,8 @@ int raise(const Call& call, Object* where, Status status) {
   status = visible(status);
   if (check::is_on()) status = check::explain(status);
   std::string detail = take_detail();
+  FailedElements elements = std::exchange(failed_elements, {});
+  if (status == Errc::kInStatus && elements.count > 0) return raise_elements(call, where, elements);
   const bool bare = stays_bare(status, detail);
   const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? nobodys() : where;
   std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
@@ -148,6 +170,17 @@ void blame(Object* where) noexcept {
   } else {
     blamed = Ref<comm::Communicator>::share(static_cast<comm::Communicator*>(where));
   }
+}
+void blame_element(int index, int code) {
+  FailedElements& all = failed_elements;
+  if (all.count == 0) {
+    all.first_code = code;
+    all.first = blamed;
+  }
+  if (all.count++ >= kMostElementsTold) return;
+  std::string text;
+  text_of(code, &text);
+  all.text += (all.count == 1 ? "" : "; ") + ("array_of_requests[" + std::to_string(index) + "]: ") + text;
 }
 void blame_handler(comm::Errhandler& handler) noexcept { blamed_handler = Ref<comm::Errhandler>::share(&handler); }
 void a_session_begins() noexcept { world_serves = false; }

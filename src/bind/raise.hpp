@@ -28,6 +28,10 @@ struct Call {
 // For bodies that find the communicator or file themselves (waits on requests): the failing status that they are about
 // to return is raised there.
 void blame(Object* where) noexcept;
+// A request of MPI_Waitall and its like has failed, `code` is what its status says, and blame() has been called for it.
+// The call then fails with MPI_ERR_IN_STATUS. A handler is called with the first such code, for the object of the first
+// such request: MPI_ERR_IN_STATUS alone would tell it nothing, as it does not see the statuses.
+void blame_element(int index, int code);
 // For errors of creating a communicator without a parent: raised with the handler that it would have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
 // From the first session on, errors that belong to no object are MPI_COMM_SELF's alone, as the standard says. Before,

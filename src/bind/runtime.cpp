@@ -3,11 +3,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
+#include "base/flush_output.hpp"
 #include "base/knobs.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
@@ -222,9 +222,9 @@ void enable_threads() noexcept {
 }  // namespace runtime
 
 void not_ready(const char* function) {
+  flush_output();
   log::write(log::Level::kError, "%s was called %s", function,
              runtime::world_finalized() ? "after MPI_Finalize" : "before MPI_Init (or MPI_Session_init)");
-  std::fflush(nullptr);
   ::_exit(1);
 }
 

@@ -1,5 +1,6 @@
 #include "boot/boot.hpp"
 
+#include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/flush_output.hpp"
 #include "base/knobs.hpp"
 #include "base/layer_state.hpp"
 #include "base/log.hpp"
@@ -157,6 +159,10 @@ void keep_file(int file) noexcept {
 bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {
+  // Where another process has given the job up as well the launcher ends this one: not before it has said why.
+  ::signal(SIGTERM, SIG_IGN);
+  // Before the launcher hears of it, which ends the others and shows what has come so far.
+  flush_output();
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());
   }

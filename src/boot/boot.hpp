@@ -34,6 +34,7 @@ struct Identity {
   bool keeps_files = false;     // the launcher: keep_file()
   // The job goes on without processes that die: which board tells of them here (loss_board.hpp); -1: it does not.
   int loss_board = -1;
+  std::string loss_board_job;  // whose name it has: of the first program of the ranks where this is a later one
 };
 
 // What process 0 says for the whole job beside the knobs of scope job: read() is called there alone, once.

@@ -12,8 +12,10 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
+#include "base/log.hpp"
 #include "base/secret.hpp"
 #include "boot/key_values.hpp"
+#include "boot/late_line.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "boot/process_mapping.hpp"
 #include "boot/provider.hpp"
@@ -27,6 +29,7 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
+constexpr int kHelloLimit = 30000;  // ms; a launcher that is there answers at once
 constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
 
 int number_of(const char* text) noexcept {
@@ -35,13 +38,50 @@ int number_of(const char* text) noexcept {
   return value;
 }
 
-// The descriptor in PMI_FD when it is a socket; -1 for one that our parent left in the environment but not open.
-int inherited_socket() noexcept {
-  const int descriptor = number_of(environment("PMI_FD"));
+bool is_socket(int descriptor) noexcept {
   int type = 0;
   socklen_t length = sizeof type;
-  const bool socket = descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
-  return socket ? descriptor : -1;
+  return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
+}
+
+// What our own mpiexec says of the line, beside its number.
+const char* own_variable() noexcept { return environment(LateLine::kVariable); }
+
+// The descriptor in PMI_FD when it is the launcher's socket; -1 for one that our parent left in the environment but not
+// open, or that is something else by now, as far as that can be told.
+int inherited_socket() noexcept {
+  const int descriptor = number_of(environment("PMI_FD"));
+  LateLine line;
+  if (const char* const text = own_variable(); text != nullptr && LateLine::read(text, &line)) {
+    return descriptor >= 0 && inode_of(descriptor) == line.inode ? descriptor : -1;
+  }
+  return is_socket(descriptor) ? descriptor : -1;
+}
+
+// A line of this process's own, where there is none to inherit. Asked for once, as detect() comes before connect().
+struct LateSocket {
+  Late outcome = Late::kNone;
+  int socket = -1;
+  std::string problem;
+};
+LateSocket& late_socket() {
+  static LateSocket found = [] {
+    LateSocket late;
+    LateLine line;
+    const char* const text = own_variable();
+    if (text != nullptr && LateLine::read(text, &line)) {
+      late.outcome = join_late(line, number_of(environment("PMI_RANK")), &late.socket);
+      if (late.outcome == Late::kFailed) late.problem = take_detail();
+    } else if (number_of(environment("PMI_FD")) >= 0 && number_of(environment("PMI_SIZE")) > 1 &&
+               number_of(environment("PMI_RANK")) == 0) {
+      log::write(log::Level::kError,
+                 "PMI_FD is %s, which is no open socket: what started this program has closed the launcher's line, and "
+                 "this process is a job of its own (PMI_SIZE is %s)",
+                 environment("PMI_FD"), environment("PMI_SIZE"));
+    }
+    return late;
+  }();
+  return found;
 }
 
 Status connect_to(const std::string& address, int* descriptor) {
@@ -94,13 +134,14 @@ class Pmi1 final : public Helper {
 
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
-    HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init"));
+    HR_TRY(say_hello());
     // Our own launcher alone says these.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
     identity->one_host = reply().number("one_host", 0) == 1;
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
     identity->loss_board = reply().number("loss_board", -1);
+    identity->loss_board_job = file_safe(reply().field("first_space"));
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -111,6 +152,7 @@ class Pmi1 final : public Helper {
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
+    if (identity->loss_board_job.empty()) identity->loss_board_job = identity->job_id;
     own_launcher_ = space_.starts_with(kOwnSpace);
     if (identity->processes_here != 0) HR_TRY(read_mapping(identity->size, hosts));
     return kOk;
@@ -327,8 +369,35 @@ class Pmi1 final : public Helper {
     return kOk;
   }
 
+  // A descriptor that PMI_FD names may be anybody's.
+  Status say_hello() {
+    const bool own = own_variable() != nullptr;
+    HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));
+    pollfd state{socket_, POLLIN, 0};
+    if (received_.empty() && ::poll(&state, 1, kHelloLimit) == 0) {
+      return fail(Errc::kOther,
+                  "boot: nobody answers at the launcher's socket within %d s: the descriptor of PMI_FD, %s, may be "
+                  "another socket by now, as what started this program has closed it",
+                  kHelloLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
+    }
+    HR_TRY(receive_line());
+    if (reply().command() == "response_to_init" && reply().number("rc", 0) == 0) return kOk;
+    if (const int busy = reply().number("busy", -1); busy >= 0) {
+      return fail(Errc::kOther,
+                  "boot: another program of this rank (pid %d) has called MPI_Init and not MPI_Finalize; the programs "
+                  "of one rank run one after another",
+                  busy);
+    }
+    return fail(Errc::kOther, "boot: the launcher (PMI-1) answered \"%s\" to the first line", line_.c_str());
+  }
+
   Status open_socket(Identity* identity) {
     socket_ = inherited_socket();
+    if (socket_ < 0 && environment("PMI_PORT") == nullptr) {
+      const LateSocket& late = late_socket();
+      if (late.outcome != Late::kJoined) return fail(Errc::kOther, "%s", late.problem.c_str());
+      socket_ = late.socket;
+    }
     if (socket_ >= 0) {
       // What this process starts must not hold the launcher's line open.
       ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
@@ -416,7 +485,8 @@ class Pmi1 final : public Helper {
 };
 
 bool detect() noexcept {
-  return (inherited_socket() >= 0 && environment("PMI_RANK") != nullptr) || environment("PMI_PORT") != nullptr;
+  if (environment("PMI_PORT") != nullptr) return true;
+  return environment("PMI_RANK") != nullptr && (inherited_socket() >= 0 || late_socket().outcome != Late::kNone);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/flush_output.hpp"
 #include "base/knobs.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/provider.hpp"
@@ -98,6 +99,7 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
 // Nobody would end this process when the job is over: it goes with its launcher, as under our own.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
+  flush_output();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(1);
 }

@@ -30,5 +30,7 @@ int hr_f_is_true(const void* address);
 void hr_f_set_logical(void* address, int number);
 // The addresses of Fortran's MPI_CONVERSION_FN_NULL and MPI_CONVERSION_FN_NULL_C.
 void (*hr_f_no_conversion(int large))();
+// Called by the MPI library, which finds it by its name (base/flush_output.cpp).
+void hr_f_flush(void);
 }
 #pragma GCC visibility pop

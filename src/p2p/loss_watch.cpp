@@ -13,7 +13,8 @@ namespace {
 class LossWatch final : public transport::Transport {
  public:
   Status attach(const boot::Identity& identity) {
-    return board_.attach(boot::LossBoard::path(knobs().shm_dir, identity.job_id, identity.loss_board), identity.size);
+    const std::string path = boot::LossBoard::path(knobs().shm_dir, identity.loss_board_job, identity.loss_board);
+    return board_.attach(path, identity.size);
   }
 
   bool progress() override {

@@ -150,7 +150,7 @@ Status start() {
   for (auto* count : {&state.rounds, &state.rounds_taken, &state.missed}) count->store(0, std::memory_order_relaxed);
   state.stopping.store(false, std::memory_order_release);
   state.watches = may_watch();
-  const int error = with_signals_blocked([] { return ::pthread_create(&state.thread, nullptr, run, nullptr); });
+  const int error = with_signals_blocked([] { return start_library_thread(&state.thread, run, nullptr); });
   if (error != 0) {
     return fail(Errc::kOther,
                 "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",

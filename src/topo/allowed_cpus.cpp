@@ -2,10 +2,35 @@
 
 #include <sched.h>
 
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
 namespace hr::topo {
 namespace {
 
 constexpr int kMostCpus = 8192;
+
+// The same list as the kernel shows it in a file, for sandboxes that refuse the call.
+CpuSet shown_cpus() {
+  constexpr std::string_view kName = "Cpus_allowed_list:";
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kName)) continue;
+    CpuSet cpus;
+    std::istringstream list(line.substr(kName.size()));
+    for (unsigned first = 0; list >> first;) {
+      unsigned last = first;
+      if (list.peek() == '-') list.ignore() >> last;
+      for (unsigned cpu = first; cpu <= last && cpu < kMostCpus; ++cpu) cpus.push_back(cpu);
+      if (list.peek() == ',') list.ignore();
+    }
+    return cpus;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -19,7 +44,12 @@ CpuSet allowed_cpus() {
     }
   }
   CPU_FREE(set);
-  return cpus;
+  return cpus.empty() ? shown_cpus() : cpus;
+}
+
+bool affinity_is_told() noexcept {
+  cpu_set_t some;
+  return ::sched_getaffinity(0, sizeof some, &some) == 0 || errno == EINVAL;  // a machine of more CPUs than that
 }
 
 }  // namespace hr::topo

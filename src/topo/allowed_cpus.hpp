@@ -6,7 +6,10 @@
 
 namespace hr::topo {
 
-// Empty when that cannot be asked.
+// Empty when that cannot be found out.
 [[nodiscard]] CpuSet allowed_cpus();
+
+// False where the system refuses to answer (a sandbox), and allowed_cpus() reads it from /proc.
+[[nodiscard]] bool affinity_is_told() noexcept;
 
 }  // namespace hr::topo

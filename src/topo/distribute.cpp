@@ -104,7 +104,16 @@ Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping
   if (std::all_of(room.begin(), room.end(), [](int each) { return each <= 0; })) {
     return fail(Errc::kOther, "%s has no %s that the system tells of", hosts[0].name.c_str(), name_of(mapping.level));
   }
-  if (const long all = std::accumulate(room.begin(), room.end(), 0L); !mapping.allow_oversubscription && ranks > all) {
+  const long all = std::accumulate(room.begin(), room.end(), 0L);
+  if (mapping.is_limit && ranks > all) {
+    return fail(
+        Errc::kOther,
+        "%d ranks: ppr places %ld on %zu host%s, %d on each %s. Ask for no more (without -n it is as many), name "
+        "more hosts, or use -ppn %d, which begins again",
+        ranks, all, hosts.size(), hosts.size() == 1 ? "" : "s", std::max(mapping.per_host, mapping.per_part),
+        mapping.per_host > 0 ? "host" : name_of(mapping.level), std::max(mapping.per_host, mapping.per_part));
+  }
+  if (!mapping.allow_oversubscription && ranks > all) {
     return fail(Errc::kOther, "%d ranks: there is room for %ld on %zu host%s, and oversubscription was forbidden",
                 ranks, all, hosts.size(), hosts.size() == 1 ? "" : "s");
   }

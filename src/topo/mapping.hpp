@@ -20,6 +20,8 @@ struct Mapping {
   };
   Hosts hosts = Hosts::kSlots;
   int per_host = 0;  // ranks on each host before the next is taken; 0: not said
+  // ppr:N:PLACE says how many ranks there are: no host or part takes more. For distribute() alone.
+  bool is_limit = false;
 
   enum class Policy {
     kShare,    // each rank an equal share of neighbouring cores; not bound where ranks outnumber cores

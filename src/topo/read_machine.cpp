@@ -11,6 +11,7 @@
 
 #include "base/machine.hpp"
 #include "base/ranges.hpp"
+#include "topo/allowed_cpus.hpp"
 #include "topo/machine.hpp"
 
 namespace hr::topo {
@@ -90,7 +91,11 @@ Status open(const std::string& source, Topology* topology) {
                 "machine \"%s\": hwloc does not understand that; an example is \"synthetic:pack:2 numa:2 core:4 pu:2\"",
                 source.c_str());
   }
-  if (source.empty()) return kOk;
+  if (source.empty()) {
+    // The part of hwloc that looks at the processors themselves moves from one to the next and asks where it is.
+    if (!affinity_is_told()) hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    return kOk;
+  }
   if (::access(source.c_str(), R_OK) != 0) {
     return fail(Errc::kOther, "machine %s: %s (a machine is an hwloc XML file, or \"synthetic:pack:2 core:4 pu:2\")",
                 source.c_str(), std::strerror(errno));
@@ -218,11 +223,11 @@ Status read_machine(const std::string& source, const Needs& needs, Machine* mach
 
   const Bitmap cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
-  if (source.empty()) {
+  if (source.empty() && hwloc_topology_is_thissystem(topology.get()) != 0) {
+    // Not by hwloc, which asks again and again where the system refuses to answer.
     const Bitmap own(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
-    if (hwloc_get_cpubind(topology.get(), own.get(), HWLOC_CPUBIND_PROCESS) == 0) {
-      hwloc_bitmap_and(cpus.get(), cpus.get(), own.get());
-    }
+    for (const unsigned cpu : allowed_cpus()) hwloc_bitmap_set(own.get(), cpu);
+    if (hwloc_bitmap_iszero(own.get()) == 0) hwloc_bitmap_and(cpus.get(), cpus.get(), own.get());
   }
   machine->allowed = numbers_of(cpus.get());
   if (!needs.only.empty()) HR_TRY(restrict_to(needs.only, machine));

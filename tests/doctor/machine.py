@@ -39,8 +39,9 @@ class MachineTest(unittest.TestCase):
         for name in ("mpicc", "mpiexec"):
             self.program(f"/headrace/bin/{name}", "HEADRACE_")
         self.program("/usr/bin/ssh")
-        self.facts = Facts(root=self.root, environment={"PATH": "/headrace/bin:/usr/bin"}, affinity=frozenset(range(4)),
-                           locked=(UNLIMITED, UNLIMITED), files=(4096, 4096), space=lambda path: Space(8 * GIB, 8 * GIB),
+        self.facts = Facts(root=self.root, environment={"PATH": "/headrace/bin:/usr/bin"}, asked_affinity=frozenset(range(4)),
+                           locked=(UNLIMITED, UNLIMITED), files=(4096, 4096), address_space=(UNLIMITED, UNLIMITED),
+                           file_size=(UNLIMITED, UNLIMITED), stack=(8 << 20, UNLIMITED), space=lambda path: Space(8 * GIB, 8 * GIB),
                            prefix=self.root / "headrace", run=self.run_program, try_single_copy=lambda: "",
                            try_gpus=lambda: NO_GPU)
 

@@ -117,6 +117,30 @@ class Limits(MachineTest):
         self.assertIn("limits.conf", self.assert_found("limits.files-few", "note").remedy)
 
 
+    def test_address_space(self):
+        self.assert_found("limits.space-free", "ok")
+        self.facts.address_space = (4 << 30, UNLIMITED)
+        self.assertIn("ulimit -v unlimited", self.assert_found("limits.space", "warning", "4 GiB").remedy)
+        self.facts.address_space = (256 << 20, 256 << 20)
+        self.assertIn("limits.conf", self.assert_found("limits.space-none", "error", "256 MiB").remedy)
+        self.facts.address_space = (64 << 30, UNLIMITED)
+        self.assert_found("limits.space-some", "note", "64 GiB")
+        self.write("/proc/driver/nvidia/gpus/0/information")
+        self.assert_found("limits.space", "warning", "64 GiB")
+
+    def test_stack(self):
+        self.assert_found("limits.stack-enough", "ok", "8 MiB")
+        self.facts.stack = (64 << 10, 64 << 10)
+        self.assertIn("limits.conf", self.assert_found("limits.stack", "warning", "64 KiB").remedy)
+
+    def test_file_size(self):
+        self.assert_found("limits.file-size-free", "ok")
+        self.facts.file_size = (1 << 20, UNLIMITED)
+        self.assertIn("ulimit -f unlimited", self.assert_found("limits.file-size", "warning", "1 MiB").remedy)
+        self.facts.file_size = (1 << 30, UNLIMITED)
+        self.assert_found("limits.file-size-some", "note", "1 GiB")
+
+
 class SingleCopy(MachineTest):
     def test_refused(self):
         self.facts.try_single_copy = lambda: "Operation not permitted"
@@ -136,6 +160,10 @@ class Cpus(MachineTest):
         self.assert_found("cpus.narrowed", "warning", "3 of 4 CPUs: 0-1,3")
         self.set(SLURM_JOB_ID="7")
         self.assert_found("cpus.allocation", "note")
+
+    def test_not_told(self):
+        self.facts.asked_affinity = None
+        self.assert_found("cpus.not-told", "warning", "sched_getaffinity")
 
     def test_threads(self):
         for cpu in range(4):

@@ -80,6 +80,8 @@ void do_step(std::string_view step) {
     std::ofstream("/dev/shm/headrace." + boot::identity().job_id + ".test") << "x";
   } else if (step == "deaf") {
     ::signal(SIGTERM, SIG_IGN);
+  } else if (step.starts_with("start=")) {
+    check(std::system(step.data() + 6) == 0 ? hr::kOk : hr::fail(hr::Errc::kOther, "%s failed", step.data() + 6));
   } else if (step.starts_with("exit=")) {
     std::exit(std::atoi(step.data() + 5));
   } else if (step.starts_with("abort=")) {

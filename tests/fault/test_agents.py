@@ -141,6 +141,26 @@ class Trees(AgentsTest):
             self.assert_ended(result, 9, "mpiexec: rank 3 on host e (pid ", what)
 
 
+    def test_programs_one_after_another(self):
+        program = f"{PROBE} init exchange hello finalize"
+        wrapped = f"{sys.executable} -c 'import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))' {program}"
+        result = run("--timeout", "40", *self.words("b,localhost,c", 6), "sh", "-c", f"{program} && {wrapped} && {program}",
+                     env={**os.environ, "HEADRACE_LAUNCH_DEGREE": "1"})
+        self.assert_ended(result, 0)
+        lines = re.findall(r"rank (\d) of 6 .* job (\S+)", result.stdout)
+        self.assertEqual(len(lines), 18, result.stdout)
+        for job in {job for _, job in lines}:
+            self.assertEqual(sorted(rank for rank, its in lines if its == job), list("012345"))
+        self.assertEqual(len({job for _, job in lines}), 3)
+
+    def test_long_lines_stay_whole(self):
+        script = "import sys\nfor line in range(3): print(sys.argv[1] * 2000000)"
+        result = run(*self.words("b", 1), "python3", "-c", script, "a", ":", *self.words("c", 1), "python3", "-c", script, "b")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted((line[0], len(line), len(set(line))) for line in result.stdout.splitlines()),
+                         [("a", 2000000, 1)] * 3 + [("b", 2000000, 1)] * 3)
+
+
 class Ends(AgentsTest):
     def test_of_an_agent(self):
         for degree, lost in (("32", "lost host c (rank 1): "), ("1", "lost host c (rank 1), and with it d (rank 2): ")):

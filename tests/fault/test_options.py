@@ -26,7 +26,7 @@ TAKEN = [
     (f"--host {HOST}:2", 2), (f"-hosts {HOST}.example.org -n 2", 2), (f"-hosts {HOST.upper()} -n 2", 2),
     ("-host ::1 -n 2", 2), ("-host localhost:2,localhost:1", 3), ("-host localhost:3 -n 1", 1),
     ("--map-by core -n 2", 2), ("--map-by socket -n 2", 2), ("--map-by numa -n 2", 2), ("--map-by hwthread -n 2", 2),
-    ("--map-by slot -n 2", 2), ("--map-by node -n 2", 2), ("--map-by ppr:2:node", 2), ("--map-by ppr:1:socket -n 2", 2),
+    ("--map-by slot -n 2", 2), ("--map-by node -n 2", 2), ("--map-by ppr:2:node", 2), ("--map-by ppr:2:socket -n 2", 2),
     ("-map-by socket:OVERSUBSCRIBE -n 2", 2), ("--map-by :OVERSUBSCRIBE -n 5", 5), ("--rank-by slot -n 2", 2),
     ("--map-by bunch -n 2", 2), ("--map-by scatter:numa -n 2", 2), ("--map-by hybrid:1:compact -n 2", 2),
     ("--cpus-per-rank 1 -n 2", 2), ("--bind-to core:1 -n 2", 2), ("-bind-to rr -n 2", 2), ("--npersocket 2", 2),

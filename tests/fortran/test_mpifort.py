@@ -137,6 +137,22 @@ class Compiling(Folder):
 
 
 @needs_compiler
+@needs_compiler
+class LastWords(Folder):
+    PROGRAM = ("program last\n use mpi_f08\n implicit none\n call MPI_Init()\n write (*, '(a)', advance='no') 'said before'\n"
+               " open (unit=20, file='unit20')\n write (20, '(a)') 'kept'\n call MPI_Abort(MPI_COMM_WORLD, 3)\nend program\n")
+
+    def test_of_abort(self):
+        (self.folder / "last.f90").write_text(self.PROGRAM, encoding="ascii")
+        for words in ([], ["-static-libgfortran"] if "gfortran" in str(COMPILER) else []):
+            with self.subTest(words):
+                mpifort(*words, "last.f90", "-o", "last", cwd=self.folder)
+                ended = mpiexec(1, "./last", check=False, cwd=self.folder)
+                self.assertEqual(ended.returncode, 3, ended.stdout)
+                self.assertIn("said before", ended.stdout)
+                self.assertEqual((self.folder / "unit20").read_text(), "kept\n")
+
+
 class BuildSystems(Folder):
     def test_cmake(self):
         (self.folder / "CMakeLists.txt").write_text(PROJECT, encoding="ascii")

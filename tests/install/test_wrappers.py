@@ -1,6 +1,7 @@
 """Programs are compiled and started the way their authors do it."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,47 @@ class Prefix:
 
 class BuildTree(Prefix, unittest.TestCase):
     prefix = BUILD
+
+
+class Blanks(Prefix, unittest.TestCase):
+    """The build tree under a path with blanks: only what the wrappers stand in is copied."""
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.folder / "a prefix (1)"
+        (self.prefix / "bin").mkdir(parents=True)
+        for name in ("lib", "include"):
+            (self.prefix / name).symlink_to(BUILD / name)
+        for name in ("mpicc", "mpicxx", "mpic++"):
+            shutil.copy(BUILD / "bin" / name, self.prefix / "bin")
+        (self.prefix / "bin/mpiexec").symlink_to(BUILD / "bin/mpiexec")
+
+    def test_show_prints_and_does_nothing(self):
+        text = output(self.prefix / "bin/mpicc", "-show", "a file.c", '-DX="$1"', cwd=self.folder)
+        words = shlex.split(text)
+        for word in (f"-I{self.prefix}/include", f"-L{self.prefix}/lib", f"-Wl,-rpath,{self.prefix}/lib", "a file.c", '-DX="$1"'):
+            self.assertIn(word, words)
+
+    def test_what_is_shown_can_be_run(self):
+        text = output(self.prefix / "bin/mpicc", "-show", self.folder / "hello.c", "-o", self.folder / "hello")
+        output("sh", "-c", text)
+        self.assert_runs(self.folder / "hello")
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_pkg_config(self):
+        (self.folder / "p q/lib/pkgconfig").mkdir(parents=True)
+        shutil.copy(BUILD / "wrappers/headrace.pc", self.folder / "p q/lib/pkgconfig")
+        flags = output("pkg-config", "--cflags", "--libs", "headrace",
+                       env={**os.environ, "PKG_CONFIG_PATH": str(self.folder / "p q/lib/pkgconfig")})
+        self.assertTrue(all(word.startswith("-") for word in shlex.split(flags)), flags)
+
+
+class NoWords(unittest.TestCase):
+    def test_it_says_that_there_is_no_input(self):
+        for name in ("mpicc", "mpicxx"):
+            result = subprocess.run([BUILD / "bin" / name], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(f"{name}: no input files", result.stderr)
 
 
 ENVIRONMENT = Path(sysconfig.get_path("data"))

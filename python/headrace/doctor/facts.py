@@ -29,20 +29,34 @@ def space_of(path: Path) -> Space:
     return Space(state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize)
 
 
+def affinity_of_this() -> frozenset[int] | None:
+    try:
+        return frozenset(os.sched_getaffinity(0))
+    except OSError:  # a sandbox that refuses the call
+        return None
+
+
 @dataclass
 class Facts:
     root: Path = Path("/")
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    affinity: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+    asked_affinity: frozenset[int] | None = field(default_factory=affinity_of_this)  # None: refused
+    affinity: frozenset[int] = frozenset()  # what was asked for, or else all CPUs
     user: int = field(default_factory=os.getuid)
     locked: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_MEMLOCK))  # soft, hard
     files: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_NOFILE))
+    address_space: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_AS))
+    file_size: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_FSIZE))
+    stack: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_STACK))
     space: Callable[[Path], Space] = space_of
     prefix: Path | None = None  # of this installation or build of Headrace
     # Output of a program that ended well: command, seconds, more environment. Failed says why there is none.
     run: Callable[..., str] = child.run
     try_single_copy: Callable[[], str] = single_copy.attempt  # "", or why not
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
+
+    def __post_init__(self) -> None:
+        self.affinity = self.affinity or self.asked_affinity or self.cpus_online()
 
     def path(self, path: str | Path) -> Path:
         """Where this absolute path is. One that is not absolute is none of the machine's."""

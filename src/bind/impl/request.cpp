@@ -36,14 +36,16 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 
 // One element of an array is reported. With statuses its error goes there and the call's is MPI_ERR_IN_STATUS (section
 // 3.7.5); without, the first error is all the caller can get.
-void report_element(MPI_Request* handle, p2p::Request* request, MPI_Status* status, Status* first) {
+void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_Status* status, Status* first) {
   const Status error = report_and_release(handle, request, status);
   if (status == MPI_STATUS_IGNORE) {
     if (!error.ok() && first->ok()) *first = error;
     return;
   }
   status->MPI_ERROR = error.ok() ? MPI_SUCCESS : record(error);
-  if (!error.ok()) *first = Errc::kInStatus;
+  if (error.ok()) return;
+  *first = Errc::kInStatus;
+  blame_element(index, status->MPI_ERROR);
 }
 
 // Waits for those that are not ready, in order, and reports each of them.
@@ -57,7 +59,7 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
       handles[i] = MPI_REQUEST_NULL;
       p2p::release_request(request);
     } else {
-      report_element(&handles[i], request, at(statuses, i), &first);
+      report_element(i, &handles[i], request, at(statuses, i), &first);
     }
   }
   return first;
@@ -100,7 +102,7 @@ Status report_some(RequestArray& requests, MPI_Request* handles, int& outcount, 
   for (int i = 0; i < requests.size(); ++i) {
     if (!counts(requests[i]) || !requests[i]->complete()) continue;
     indices[outcount] = i;
-    report_element(&handles[i], requests[i], at(statuses, outcount), &first);
+    report_element(i, &handles[i], requests[i], at(statuses, outcount), &first);
     ++outcount;
   }
   return first;

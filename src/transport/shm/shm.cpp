@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -55,6 +56,7 @@ const std::uint64_t witness = make_witness();
 
 // Key in the host's store: where to open the segment.
 constexpr const char* kFile = "shm";
+constexpr std::string_view kFailed = "failed: ";  // in place of its name; the reason follows
 
 // With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
 std::size_t ring_bytes_for(int processes) {
@@ -243,7 +245,7 @@ void Shm::create(const Job& job) {
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
   // The others learn of a failure instead of waiting for ever.
-  boot::node_put(kFile, created_.ok() ? segment_.name() : "failed");
+  boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
 Status Shm::open() {
@@ -253,9 +255,9 @@ Status Shm::open() {
   } else {
     std::string answer;
     HR_TRY(boot::node_get(kFile, &answer));
-    if (answer == "failed") {
-      return fail(Errc::kOther, "rank %d could not create the shared-memory file %s (its message says why)", ranks_[0],
-                  path_.c_str());
+    // Whichever process is heard first says why.
+    if (answer.starts_with(kFailed)) {
+      return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
     if (!segment_.attach(answer, sizes_).ok()) {
       // Whoever made it may have left MPI already.

@@ -1,6 +1,11 @@
 #include "base/object.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace hr {
 namespace {
@@ -122,6 +127,40 @@ TEST(Ref, DetachHandsTheReferenceOver) {
   release(thing);
   EXPECT_EQ(destroyed, 1);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Where address space is counted the range grows in place: handles stay what they are.
+TEST(GrowingRange, GrowsWhereAddressSpaceIsLimited) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit small{std::min<rlim_t>(rlim_t{2} << 30, before.rlim_max), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  std::byte* one = nullptr;
+  std::byte* other = nullptr;
+  std::size_t usable = growing_range::begin(&one, kMost);
+  const std::size_t others = growing_range::begin(&other, kMost);
+  EXPECT_GT(usable, 0u);
+  EXPECT_LT(usable, kMost / 16);
+  EXPECT_GT(others, 0u);
+  for (int piece = 0; piece < 20; ++piece) {
+    const std::size_t grown = growing_range::grow(one, usable, kMost);
+    ASSERT_GT(grown, usable);
+    one[grown - 1] = std::byte{1};
+    usable = grown;
+  }
+  // There is an end, and it is said.
+  std::size_t last = 0;
+  while (last != usable) {
+    last = usable;
+    usable = growing_range::grow(one, usable, kMost);
+  }
+  EXPECT_LE(usable, kMost);
+  ::munmap(one, usable);
+  ::munmap(other, others);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+}
+#endif
 
 }  // namespace
 }  // namespace hr

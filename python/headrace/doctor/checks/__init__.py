@@ -8,7 +8,7 @@ CHECKS = (
     Check("shm", "Memory", "/dev/shm: there, large enough, not full of files of dead jobs", shm.look),
     Check("cgroup", "Memory", "memory and CPU limits of the cgroup (container, batch job)", cgroup.look),
     Check("numa", "Memory", "NUMA nodes, automatic NUMA balancing, transparent huge pages", numa.look),
-    Check("limits", "Limits", "locked memory, open files", limits.look),
+    Check("limits", "Limits", "locked memory, open files, address space, stack, size of files", limits.look),
     Check("single-copy", "Limits", "one process reads another's memory (tried)", reading.look),
     Check("cpus", "Processors", "CPUs that may be used, SMT, frequency governor", cpus.look),
     Check("clock", "Processors", "clock source, virtual machine, container", clock.look),

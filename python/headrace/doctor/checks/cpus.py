@@ -16,6 +16,11 @@ _OWN_GOVERNORS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")  # whose p
 def _use(facts: Facts) -> Iterator[Finding]:
     online = facts.cpus_online()
     usable = facts.affinity
+    if facts.asked_affinity is None:
+        yield warning("cpus.not-told", "this system does not say which CPUs a process may use (sched_getaffinity is refused)",
+                      "mpiexec takes what /proc says, or all CPUs, and may not be able to bind ranks",
+                      "allow the call (docker run --security-opt seccomp=...); or mpiexec --bind-to none")
+        return
     if not online:
         return
     if not online - usable:

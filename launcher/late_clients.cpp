@@ -1,0 +1,145 @@
+#include "late_clients.hpp"
+
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+#include "boot/late_line.hpp"
+#include "boot/pmi1_wire.hpp"
+#include "cleanup.hpp"
+
+namespace hr::launcher {
+namespace {
+
+constexpr std::size_t kMostCallers = 256;  // that have not said who they are
+constexpr std::size_t kLongestHello = 256;
+constexpr std::chrono::milliseconds kHelloLimit{10000};
+constexpr int kMostAncestors = 1000;
+
+// In a time that does not depend on where they differ.
+bool equal(std::string_view one, std::string_view other) noexcept {
+  if (one.size() != other.size()) return false;
+  unsigned char difference = 0;
+  for (std::size_t at = 0; at < one.size(); ++at)
+    difference = static_cast<unsigned char>(difference | (one[at] ^ other[at]));
+  return difference == 0;
+}
+
+void say(int socket, std::string line) {
+  line += '\n';
+  [[maybe_unused]] const ssize_t sent = ::send(socket, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+const std::string& job_secret() {
+  static const std::string secret = [] {
+    std::array<unsigned char, 16> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+    std::string text;
+    for (const unsigned char byte : bytes) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", byte);
+      text += digits;
+    }
+    return text;
+  }();
+  return secret;
+}
+
+bool descends_from(pid_t process, pid_t ancestor) {
+  for (int at = 0; at < kMostAncestors && process > 1; ++at) {
+    if (process == ancestor) return true;
+    process = parent_of(process);
+  }
+  return false;
+}
+
+bool LateClients::begin() {
+  listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Without a name the system chooses one that is free.
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socklen_t length = sizeof address;
+  if (!listening_.is_open() ||
+      ::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address.sun_family) != 0 ||
+      ::listen(listening_.get(), SOMAXCONN) != 0 ||
+      ::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      length <= offsetof(sockaddr_un, sun_path) + 1) {
+    listening_.close();
+    return false;
+  }
+  name_.assign(address.sun_path + 1, length - offsetof(sockaddr_un, sun_path) - 1);
+  loop_.watch(listening_.get(), EPOLLIN, [this] { take_caller(); });
+  return true;
+}
+
+LateClients::~LateClients() {
+  if (listening_.is_open()) loop_.forget(listening_.get());
+  for (Caller& each : callers_) {
+    loop_.forget(each.line.get());
+    loop_.cancel(each.limit);
+  }
+}
+
+std::string LateClients::variable_for(int socket) const {
+  if (name_.empty()) return {};
+  const boot::LateLine line{boot::inode_of(socket), static_cast<int>(::getpid()), name_, job_secret()};
+  return std::string(boot::LateLine::kVariable) + "=" + line.text();
+}
+
+void LateClients::take_caller() {
+  Descriptor line(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!line.is_open() || callers_.size() >= kMostCallers) return;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(line.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
+  if (peer.uid != ::geteuid() && peer.uid != 0) return;
+  Caller& caller = callers_.emplace_back();
+  caller.line = std::move(line);
+  caller.pid = peer.pid;
+  caller.limit = loop_.after(kHelloLimit, [this, &caller] { drop(caller); });
+  loop_.watch(caller.line.get(), EPOLLIN, [this, &caller] { hear(caller); });
+}
+
+void LateClients::drop(Caller& caller) {
+  loop_.cancel(caller.limit);
+  if (caller.line.is_open()) loop_.forget(caller.line.get());
+  callers_.remove_if([&caller](const Caller& each) { return &each == &caller; });
+}
+
+void LateClients::hear(Caller& caller) {
+  char chunk[kLongestHello];
+  const ssize_t count = ::recv(caller.line.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count > 0) caller.received.append(chunk, static_cast<std::size_t>(count));
+  if (count <= 0 || caller.received.size() > kLongestHello) return drop(caller);
+  if (caller.received.back() == '\n') answer(caller);
+}
+
+void LateClients::answer(Caller& caller) {
+  caller.received.pop_back();
+  const boot::WireMessage hello(caller.received);
+  const int rank = hello.number("rank", -1);
+  if (hello.command() != "join" || !equal(hello.field("secret"), job_secret())) return drop(caller);
+  const std::string verdict = callbacks_.judge(rank, caller.pid);
+  say(caller.line.get(), "cmd=join_result " + verdict);
+  Descriptor line;
+  if (verdict == "rc=0") {
+    loop_.forget(caller.line.get());
+    line = std::move(caller.line);
+  }
+  drop(caller);
+  if (line.is_open()) callbacks_.join(rank, std::move(line));
+}
+
+}  // namespace hr::launcher

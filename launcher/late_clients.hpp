@@ -1,0 +1,64 @@
+// LateClients: programs of ranks that did not inherit the launcher's line, and come for one of their own
+// (boot/late_line.hpp).
+//
+// It listens at an address outside the file system, hears who comes, and asks its owner for an answer. A process proves
+// itself by the secret that the ranks' environment has, and by its user. Owner: HostRanks. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <list>
+#include <string>
+
+#include "descriptor.hpp"
+#include "event_loop.hpp"
+
+namespace hr::launcher {
+
+// One a launcher, the same for all its ranks here: who has it in the environment belongs to the job.
+const std::string& job_secret();
+
+class LateClients {
+ public:
+  struct Callbacks {
+    // The answer to a process that says it is a program of that rank, as PMI words: "rc=0" takes it.
+    std::function<std::string(int rank, pid_t pid)> judge;
+    // Takes the line, after the answer was "rc=0".
+    std::function<void(int rank, Descriptor line)> join;
+  };
+
+  LateClients(EventLoop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+  ~LateClients();
+  LateClients(const LateClients&) = delete;
+  LateClients& operator=(const LateClients&) = delete;
+
+  // False where no such socket can be had: then there is none.
+  bool begin();
+  // What a rank is told, whose end of the usual line is this socket; empty before begin().
+  [[nodiscard]] std::string variable_for(int socket) const;
+
+ private:
+  struct Caller {
+    Descriptor line;
+    pid_t pid = 0;
+    std::string received;
+    EventLoop::TimerId limit;
+  };
+
+  void take_caller();
+  void hear(Caller& caller);
+  void drop(Caller& caller);
+  void answer(Caller& caller);
+
+  EventLoop& loop_;
+  Callbacks callbacks_;
+  Descriptor listening_;
+  std::string name_;
+  std::list<Caller> callers_;
+};
+
+// Whether `process` was started by `ancestor`, or by what that started.
+[[nodiscard]] bool descends_from(pid_t process, pid_t ancestor);
+
+}  // namespace hr::launcher

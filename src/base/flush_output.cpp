@@ -1,0 +1,131 @@
+#include "base/flush_output.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+
+namespace hr {
+namespace {
+
+// Each step may wait for a lock whose owner waits for us, and has a thread of its own that is left behind then.
+using Step = void (*)();
+
+constexpr std::size_t kStack = std::size_t{256} << 10;
+constexpr long kTurn = 400'000'000;  // ns for each
+constexpr long kPause = 1'000'000;   // ns
+constexpr int kMostPauses = 2500;
+
+template <class Function>
+Function find(const char* name) noexcept {
+  return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+}
+
+void flush_standard() { std::fflush(stdout); }
+
+// For where the lock's owner waits for this very process to end: what the stream holds is complete by then, or that
+// thread is in the middle of a line that nobody will miss.
+void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
+
+void flush_all() { std::fflush(nullptr); }
+
+// Streams that are not synchronised with C's keep their text themselves. The program's library is asked, by its names:
+// ours may be another. A program that never mentions the streams has not made them, which the first call does.
+void flush_cpp() {
+  static char initializer[16];
+  const auto make = find<void (*)(void*)>("_ZNSt8ios_base4InitC1Ev");
+  const auto flush = find<void* (*)(void*)>("_ZNSo5flushEv");
+  void* const out = ::dlsym(RTLD_DEFAULT, "_ZSt4cout");
+  if (make == nullptr || flush == nullptr || out == nullptr) return;
+  make(initializer);
+  flush(out);
+}
+
+// Our own function knows the standard units, whatever the compiler (src/fortran/sources/output.f90); gfortran's knows
+// all.
+void flush_fortran() {
+  if (const auto flush = find<void (*)(const int*)>("_gfortran_flush_i4"); flush != nullptr) return flush(nullptr);
+  if (const auto flush = find<void (*)()>("hr_f_flush"); flush != nullptr) flush();
+}
+
+struct Flusher {
+  Step step;
+  sem_t done{};
+};
+
+// They outlive threads that are left behind.
+Flusher cpp{flush_cpp}, fortran{flush_fortran}, standard{flush_standard}, without_lock{flush_standard_without_lock},
+    all_streams{flush_all};
+std::atomic<bool> begun{false};
+std::atomic<bool> over{false};
+
+void* run(void* argument) {
+  auto& flusher = *static_cast<Flusher*>(argument);
+  flusher.step();
+  ::sem_post(&flusher.done);
+  return nullptr;
+}
+
+bool begin(Flusher& flusher) noexcept {
+  ::sem_init(&flusher.done, 0, 0);
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStack);
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool runs = ::pthread_create(&thread, &attributes, run, &flusher) == 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  return runs;
+}
+
+bool ended(Flusher& flusher) noexcept {
+  timespec end{};
+  ::clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_nsec += kTurn;
+  end.tv_sec += end.tv_nsec / 1'000'000'000;
+  end.tv_nsec %= 1'000'000'000;
+  int result = 0;
+  while ((result = ::sem_timedwait(&flusher.done, &end)) != 0 && errno == EINTR) {
+  }
+  return result == 0;
+}
+
+// False: it could not run, or does not end.
+bool carry_out(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
+
+// No thread can be had, perhaps. What is free is flushed from here.
+bool flush_if_free() noexcept {
+  if (::ftrylockfile(stdout) != 0) return false;
+  ::fflush_unlocked(stdout);
+  ::funlockfile(stdout);
+  return true;
+}
+
+}  // namespace
+
+void flush_output() noexcept {
+  if (begun.exchange(true)) {
+    // Another thread is at it, and must get to the end.
+    const timespec pause{0, kPause};
+    for (int at = 0; at < kMostPauses && !over.load(); ++at) ::nanosleep(&pause, nullptr);
+    return;
+  }
+  // C++'s and Fortran's first: what they hold may go into C's.
+  carry_out(cpp);
+  carry_out(fortran);
+  if (!carry_out(standard) && !flush_if_free()) carry_out(without_lock);
+  carry_out(all_streams);
+  over.store(true);
+}
+
+}  // namespace hr

@@ -1,0 +1,39 @@
+// The launcher's line, found by a program that should have inherited it (PMI_FD) and has not: a wrapper has closed it,
+// as Python's subprocess does, or has something else under its number.
+//
+// Our mpiexec tells each rank in a variable how to know the line, and where it listens, under a name that is not in the
+// file system. A program shows the secret that is there, too, and gets a line of its own. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace hr::boot {
+
+struct LateLine {
+  static constexpr const char* kVariable = "PMI_HEADRACE";
+
+  std::uint64_t inode = 0;  // of the socket whose number is PMI_FD
+  int launcher = 0;         // its process
+  std::string name;         // where it listens (abstract address)
+  std::string secret;
+
+  [[nodiscard]] std::string text() const;
+  // False: the text is none of ours.
+  static bool read(std::string_view text, LateLine* line);
+};
+
+// The number that tells a socket from any other of this machine; 0: not a socket.
+[[nodiscard]] std::uint64_t inode_of(int socket) noexcept;
+
+enum class Late {
+  kNone,    // no line: the launcher has ended, or this process was started by a rank that is an MPI program itself
+  kJoined,  // *socket
+  kFailed,  // the launcher is there and refuses, or cannot be reached: the recorded detail says why
+};
+Late join_late(const LateLine& line, int rank, int* socket);
+
+}  // namespace hr::boot

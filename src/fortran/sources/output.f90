@@ -1,0 +1,15 @@
+! What a program has written and this compiler's library still keeps. The library calls it before a process ends without
+! its exit handlers, as by MPI_Abort.
+subroutine hr_f_flush() bind(C)
+  use, intrinsic :: iso_fortran_env, only: output_unit, error_unit
+  implicit none
+  integer, parameter :: last_unit = 99  ! that programs number themselves, as a rule
+  integer :: unit, ignored
+  logical :: is_open
+  flush (unit=output_unit, iostat=ignored)
+  flush (unit=error_unit, iostat=ignored)
+  do unit = 0, last_unit
+    inquire (unit=unit, opened=is_open, iostat=ignored)
+    if (ignored == 0 .and. is_open) flush (unit=unit, iostat=ignored)
+  end do
+end subroutine

@@ -1,0 +1,418 @@
+"""Programs under shells, wrappers and parents that are not a user's shell; under limits; and their last words."""
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_processes, run
+
+LAST_WORDS = os.environ["HR_LAST_WORDS"]
+SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
+HELLO = [PROBE, "init", "exchange", "hello", "finalize"]
+# A wrapper as Python programs are: no descriptor but the standard ones is handed on.
+WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+
+
+def jobs_of(text: str) -> dict[str, set[str]]:
+    """What the probes said: the ranks of each job, as "0 of 2"."""
+    jobs: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        words = line.split()
+        jobs.setdefault(words[words.index("job") + 1], set()).add(" ".join(words[1:4]))
+    return jobs
+
+
+class Parents(FilesTest):
+    """Of mpiexec: what they ignore or block is not the job's."""
+
+    def signals_of_ranks(self, ignored, blocked=()) -> dict[str, int]:
+        def before():
+            for each in ignored:
+                signal.signal(each, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+
+        result = run("-n", "1", "grep", "Sig", "/proc/self/status", preexec_fn=before, restore_signals=False)
+        self.assert_ended(result, 0)
+        return {line.split(":")[0]: int(line.split()[1], 16) for line in result.stdout.splitlines() if line[3] in "IB"}
+
+    def test_ignored_children(self):
+        for ending in (["finalize"], ["raise=9@1", "hang"]):
+            with self.subTest(ending):
+                result = run("-n", "2", PROBE, "init", "fence", *ending,
+                             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+                self.assert_ended(result, 0 if ending == ["finalize"] else 137)
+
+    def test_ranks_ignore_what_a_user_asked_for(self):
+        ignored = (signal.SIGCHLD, signal.SIGPIPE, signal.SIGALRM, signal.SIGXFSZ, signal.SIGTTOU, signal.SIGTSTP)
+        kept = (signal.SIGHUP, signal.SIGUSR1)
+        own = self.signals_of_ranks(ignored + kept)
+        self.assertEqual(own["SigIgn"], sum(1 << (each - 1) for each in kept))
+
+    def test_nothing_is_blocked(self):
+        own = self.signals_of_ranks((), signal.valid_signals())
+        self.assertEqual(own["SigBlk"], 0)
+
+    def test_blocked_signals_reach_mpiexec(self):
+        process = subprocess.Popen([MPIEXEC, "-n", "2", PROBE, "init", "hello", "hang"], stdout=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()))
+        process.stdout.readline()
+        process.stdout.readline()
+        process.terminate()
+        self.assertEqual(process.wait(20), 143)
+        process.stdout.close()
+
+    def test_children_of_the_shell_that_became_mpiexec(self):
+        with subprocess.Popen(["sh", "-c", f"sleep 100 & echo $!; exec {MPIEXEC} -n 1 true"], stdout=subprocess.PIPE,
+                              text=True) as shell:
+            sleeper = int(shell.stdout.readline())
+            self.assertEqual(shell.wait(20), 0)
+            os.kill(sleeper, signal.SIGKILL)  # raises where it is gone
+
+
+class Wrappers(FilesTest):
+    def test_one_program_after_another(self):
+        words = " ".join(HELLO)
+        result = run("-n", "2", "--timeout", "30", "sh", "-c", f"{words} && {words}; {words}")
+        self.assert_ended(result, 0)
+        jobs = jobs_of(result.stdout)
+        self.assertEqual(list(jobs.values()), [{"0 of 2", "1 of 2"}] * 3, result.stdout)
+
+    def test_one_after_another_of_a_job_that_goes_on(self):
+        words = f"{LAST_WORDS} work"
+        result = run("-n", "2", "--timeout", "30", "--enable-recovery", "sh", "-c", f"{words} && {words}")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2"] * 2 + ["ok 1/2"] * 2)
+
+    def test_messages_of_the_second(self):
+        result = run("-n", "2", "--timeout", "30", "sh", "-c", f"{LAST_WORDS} work && {LAST_WORDS} work")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2"] * 2 + ["ok 1/2"] * 2)
+
+    def test_a_rank_without_a_second_program(self):
+        words = " ".join(HELLO)
+        result = run("-n", "2", "--timeout", "30", "sh", "-c", f"{words}; [ $PMI_RANK = 0 ] || {words}")
+        self.assert_ended(result, 1, "ended without joining the others")
+
+    def test_a_second_program_before_the_first_has_ended(self):
+        result = run("-n", "1", "--timeout", "30", "sh", "-c", f"{PROBE} init; {PROBE} init finalize")
+        self.assert_ended(result, 99, "has called MPI_Init and not MPI_Finalize")
+
+    def test_closed_descriptors(self):
+        result = run("-n", "2", "--timeout", "30", sys.executable, "-c", WRAPPER, *HELLO)
+        self.assert_ended(result, 0)
+        self.assertEqual(list(jobs_of(result.stdout).values()), [{"0 of 2", "1 of 2"}], result.stdout)
+
+    def test_closed_and_inherited_ones_in_turn(self):
+        words = " ".join(HELLO)
+        wrapped = f"{sys.executable} -c '{WRAPPER}' {words}"
+        result = run("-n", "2", "--timeout", "30", "sh", "-c", f"{wrapped} && {words} && {wrapped} && {wrapped}")
+        self.assert_ended(result, 0)
+        self.assertEqual(list(jobs_of(result.stdout).values()), [{"0 of 2", "1 of 2"}] * 4, result.stdout)
+
+    def test_another_socket_under_its_number(self):
+        script = """
+import os, socket, subprocess, sys
+one, other = socket.socketpair()
+line = int(os.environ["PMI_FD"])
+os.dup2(one.fileno(), line, inheritable=True)
+sys.exit(subprocess.call(sys.argv[1:], pass_fds=[line]))
+"""
+        result = run("-n", "2", "--timeout", "30", sys.executable, "-c", script, *HELLO)
+        self.assert_ended(result, 0)
+        self.assertEqual(list(jobs_of(result.stdout).values()), [{"0 of 2", "1 of 2"}], result.stdout)
+
+    def test_no_end_that_nobody_sees(self):
+        result = run("-n", "2", "--timeout", "30", sys.executable, "-c", WRAPPER, PROBE, "init", "fence", "exit=0@1", "hang")
+        self.assert_ended(result, 1, "ended without calling MPI_Finalize")
+
+    def test_mpiexec_out_of_reach(self):
+        # As in a container with a network of its own: the name leads nowhere, the launcher is there.
+        script = """
+import os, subprocess, sys
+inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
+os.environ["PMI_HEADRACE"] = ":".join((inode, launcher, "nowhere" + name, secret))
+sys.exit(subprocess.call(sys.argv[1:]))
+"""
+        result = run("-n", "2", "--timeout", "30", sys.executable, "-c", script, *HELLO)
+        self.assert_ended(result, 99, "cannot reach mpiexec", "close_fds=False")
+
+    def test_strangers(self):
+        script = """
+import os, socket, sys
+inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
+for words in (b"cmd=join rank=0 secret=" + secret.encode()[:-1] + b"0\\n", b"cmd=join rank=0\\n", b"x" * 100000, b"\\n"):
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect("\\0" + name)
+        try:
+            line.sendall(words)
+            print(line.recv(100))
+        except OSError:
+            print(b"")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+        result = run("-n", "1", "--timeout", "30", sys.executable, "-c", script, *HELLO)
+        self.assert_ended(result, 0)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:4], ["b''"] * 4)
+        self.assertIn("rank 0 of 1", lines[4])
+
+    def test_what_a_program_starts_is_alone(self):
+        # As ever: an MPI program that a rank starts, which is one itself.
+        result = run("-n", "2", "--timeout", "30", PROBE, "init", "fence", f"start={' '.join(HELLO)}", "finalize")
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(jobs_of(result.stdout).values(), key=sorted), [{"0 of 1"}] * 2, result.stdout)
+
+    def test_a_variable_that_outlives_its_job(self):
+        old = run("-n", "1", "sh", "-c", "echo $PMI_HEADRACE").stdout.strip()
+        result = subprocess.run(HELLO, capture_output=True, text=True, timeout=30, check=False,
+                                env={**os.environ, "PMI_HEADRACE": old, "PMI_RANK": "0", "PMI_SIZE": "1", "PMI_FD": "9"})
+        self.assertEqual((result.returncode, list(jobs_of(result.stdout).values())), (0, [{"0 of 1"}]), result.stderr)
+
+    def test_another_launcher_s_line_that_was_closed_is_told(self):
+        result = subprocess.run(HELLO, capture_output=True, text=True, timeout=30, check=False,
+                                env={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "9"})
+        self.assertIn("PMI_FD is 9, which is no open socket", result.stderr)
+
+
+class Killed(FilesTest):
+    def test_programs_under_a_shell(self):
+        for steps in ("init hello hang", "init hello deaf hang", "init hello orphan hang"):
+            with self.subTest(steps):
+                process = subprocess.Popen([MPIEXEC, "-n", "2", "sh", "-c", f"{PROBE} {steps}; true"], stdout=subprocess.PIPE)
+                process.stdout.readline()
+                process.stdout.readline()
+                process.kill()
+                process.wait()
+                process.stdout.close()
+                self.assertFalse(left_of(lambda: marked_processes(self.mark), 15))
+
+    def test_with_its_group(self):
+        process = subprocess.Popen([MPIEXEC, "-n", "2", "sh", "-c", f"{PROBE} init hello hang; true"], stdout=subprocess.PIPE,
+                                   start_new_session=True)
+        process.stdout.readline()
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        self.assertFalse(left_of(lambda: marked_processes(self.mark), 15))
+
+
+class Output(LaunchTest):
+    def test_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([MPIEXEC, "-n", "2", "echo", "text"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=30, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("cannot write standard output: No space left on device"), 1, result.stderr)
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([MPIEXEC, "-n", "1", "sh", "-c", "echo text >&2"], stderr=full, timeout=30, check=False)
+        self.assertEqual(result.returncode, 1)
+
+    def test_the_program_s_code_comes_before(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([MPIEXEC, "-n", "1", "sh", "-c", "echo text; exit 5"], stdout=full,
+                                    stderr=subprocess.DEVNULL, timeout=30, check=False)
+        self.assertEqual(result.returncode, 5)
+
+    def test_beyond_the_limit_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run(["sh", "-c", f"ulimit -f 8; exec {MPIEXEC} -n 1 sh -c 'yes | head -c 100000' > {folder}/out"],
+                                    stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("cannot write standard output: File too large (ulimit -f)", result.stderr)
+
+    def test_files_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run(["sh", "-c", f"ulimit -f 8; exec {MPIEXEC} -n 1 --output-filename {folder}/o:nocopy "
+                                     "sh -c 'yes | head -c 100000'"], stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("the rest of that output is not in the file", result.stderr)
+
+    # Each rank is in the middle of a line when the other one goes on with its own.
+    LONG = """
+import os, sys, time
+name, other, folder = sys.argv[1:]
+for line in range(3):
+    sys.stdout.write(name * 1500000)
+    sys.stdout.flush()
+    open(f"{folder}/{name}{line}", "w").close()
+    while not os.path.exists(f"{folder}/{other}{line}"):
+        time.sleep(0.001)
+    print(name * 1500000, flush=True)
+"""
+
+    def test_long_lines_stay_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("-n", "1", "python3", "-c", self.LONG, "a", "b", folder, ":",
+                         "-n", "1", "python3", "-c", self.LONG, "b", "a", folder)
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted((line[0], len(line), len(set(line))) for line in result.stdout.splitlines()),
+                         [("a", 3000000, 1)] * 3 + [("b", 3000000, 1)] * 3)
+
+
+class Environment(LaunchTest):
+    def test_variables_of_the_program(self):
+        mine = {"HYDRA_FULL_ERROR": "1", "PMIX_MCA_gds": "hash", "HYDRA_LAUNCHER": "ssh", "PMIX_DEBUG": "1"}
+        outer = {"PMIX_RANK": "7", "PMIX_NAMESPACE": "x", "PMIX_SERVER_URI41": "u", "PMI_ID": "3", "HYDI_CONTROL_FD": "5"}
+        result = run("-n", "1", "/usr/bin/env", env={**os.environ, **mine, **outer})
+        found = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        self.assertEqual({name: found.get(name) for name in mine}, mine)
+        self.assertFalse(set(outer) & set(found))
+
+
+class LastWords(FilesTest):
+    def ended(self, way, *words):
+        result = run("-n", "2", "--timeout", "40", LAST_WORDS, way)
+        self.assertIn("said before", result.stdout)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        return result
+
+    def test_of_abort(self):
+        self.assert_ended(self.ended("abort"), 3)
+
+    def test_of_c(self):
+        result = run("-n", "1", "--timeout", "40", os.environ["HR_LAST_WORDS_C"])
+        self.assert_ended(result, 3)
+        self.assertEqual(result.stdout, "said before")
+
+    def test_of_an_error(self):
+        self.assertNotEqual(self.ended("error", "MPI_ERR_RANK").returncode, 0)
+
+    def test_of_a_call_too_early(self):
+        self.assertNotEqual(self.ended("early", "before MPI_Init").returncode, 0)
+
+    def test_whoever_has_the_lock(self):
+        for way in ("locked", "reading"):
+            with self.subTest(way):
+                began = time.monotonic()
+                self.assert_ended(self.ended(way), 3)
+                self.assertLess(time.monotonic() - began, 20)
+
+    def test_of_cpp(self):
+        self.assert_ended(self.ended("cpp"), 3)
+
+    def test_errors_in_statuses(self):
+        result = self.ended("statuses", "MPI_ERR_IN_STATUS", "array_of_requests[0]: MPI_ERR_TRUNCATE",
+                            "array_of_requests[1]: MPI_ERR_TRUNCATE")
+        self.assertNotEqual(result.returncode, 99, result.stderr)
+
+
+# Runs a program in a sandbox that refuses sched_getaffinity (of x86_64: 204), as a seccomp filter does.
+REFUSING = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 204), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+filter_ = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(filter_)))
+if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(program), 0, 0) != 0:
+    sys.exit(77)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def limited(limit, value):
+    return lambda: resource.setrlimit(limit, (value, value))
+
+
+@unittest.skipIf(SANITIZED, "sanitizers take more than such limits allow")
+class Limits(LaunchTest):
+    def test_address_space(self):
+        for size in (1500, 4000):
+            with self.subTest(size):
+                result = run("-n", "2", "--timeout", "60", LAST_WORDS, "work",
+                             preexec_fn=limited(resource.RLIMIT_AS, size * 1000 * 1024))
+                self.assert_ended(result, 0)
+                self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2", "ok 1/2"])
+
+    def test_a_small_stack(self):
+        result = run("-n", "2", "--timeout", "60", LAST_WORDS, "work", preexec_fn=limited(resource.RLIMIT_STACK, 64 << 10),
+                     env={name: value for name, value in os.environ.items() if name != "LS_COLORS"})
+        self.assert_ended(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2", "ok 1/2"])
+
+    def test_small_files(self):
+        result = run("-n", "2", "--timeout", "60", LAST_WORDS, "work", preexec_fn=limited(resource.RLIMIT_FSIZE, 64 << 10))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("ulimit -f", result.stderr)
+
+
+class SharedMemory(LaunchTest):
+    """The message is the same from whichever rank: it names file, cause and remedy."""
+
+    def mounted(self, options, ranks=2):
+        script = f"mount -t tmpfs {options} tmpfs /dev/shm && exec {MPIEXEC} --timeout 30 -n {ranks} {LAST_WORDS} work"
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_read_only(self):
+        for _ in range(3):
+            result = self.mounted("-o ro")
+            self.assertNotEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, r"/dev/shm/headrace\.\S+: Read-only file system.*HEADRACE_SHM_DIR")
+
+    def test_tiny(self):
+        result = self.mounted("-o size=40k", 4)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("No space left on device", result.stderr)
+        self.assertIn("free in /dev/shm", result.stderr)
+        self.assertNotIn("/proc/", result.stderr)
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "its filter is for x86_64")
+class Sandbox(LaunchTest):
+    def test_affinity_is_not_told(self):
+        for words in ([], ["--bind-to", "core", "--report-bindings"]):
+            with self.subTest(words):
+                result = subprocess.run([sys.executable, "-c", REFUSING, MPIEXEC, *words, "-n", "2", LAST_WORDS, "work"],
+                                        capture_output=True, text=True, timeout=60, check=False)
+                if result.returncode == 77:
+                    self.skipTest("no seccomp here")
+                self.assert_ended(result, 0)
+                self.assertEqual(sorted(result.stdout.splitlines()), ["ok 0/2", "ok 1/2"])
+
+
+class Messages(LaunchTest):
+    def script(self, text: bytes) -> str:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name) / "script"
+        path.write_bytes(text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def test_scripts_that_cannot_run(self):
+        for text, words in ((b"#!/bin/sh\r\necho\r\n", "carriage return"), (b"#!/no/such/thing -x\n", '"/no/such/thing"'),
+                            (b"echo\n", "no script, which begins with #!")):
+            with self.subTest(text):
+                self.assert_ended(run(self.script(text)), 127, words)
+
+    def test_a_directory_that_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            gone = f"{folder}/gone"
+            result = subprocess.run(["sh", "-c", f"mkdir {gone}; cd {gone}; rmdir {gone}; {MPIEXEC} -n 1 true"], text=True,
+                                    capture_output=True, timeout=30, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f"has been removed, or may not be looked at; it was {gone}", result.stderr)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
+    def test_mpiexec_inside_a_bound_rank(self):
+        own = {name: value for name, value in os.environ.items() if name != "HEADRACE_OVERSUBSCRIBE"}
+        result = run("-n", "2", "--bind-to", "core", MPIEXEC, "-n", "2", "true", env=own)
+        self.assertIn("a rank of another mpiexec that binds its ranks", result.stderr)
+
+    def test_more_ranks_than_ppr_places(self):
+        self.assert_ended(run("-n", "4", "--map-by", "ppr:2:node", "true"), 2, "4 ranks: ppr places 2 on 1 host")
+        self.assert_ended(run("-n", "2", "--map-by", "ppr:2:node", "true"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
