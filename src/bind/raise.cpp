@@ -6,8 +6,10 @@
 #include "base/lock.hpp"
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
+#include "bind/runtime.hpp"
 #include "comm/failure.hpp"
 #include "comm/session.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::bind {
 namespace {
@@ -61,7 +63,7 @@ Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern)
 
 // Codes that programs compare with, or that a callback of theirs made, stay as they are.
 bool stays_bare(Status status, const std::string& detail) {
-  const bool compared = status == Errc::kInStatus || status == Errc::kPending;
+  const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
   return compared || from_callback;
 }
@@ -118,6 +120,14 @@ Status type_failure(const char* parameter, const char* index, const void* handle
   return fail(Errc::kType, "%s%s is not committed; call MPI_Type_commit first", parameter, index);
 }
 
+// A call that fails at once makes progress, too (MPI 5.0 section 3.5): a program may repeat it until it learns of
+// something else, such as a revocation. Callbacks within a round of progress have no object to communicate on.
+void make_progress(const Object* where) {
+  const bool communicates =
+      where != nullptr && (is_communicator(*where) || where->is(ObjectKind::kWindow) || where->is(ObjectKind::kFile));
+  if (communicates && runtime::in_use()) p2p::poll();
+}
+
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
@@ -129,10 +139,12 @@ int raise(const Call& call, Object* where, Status status) {
   if (better_file) where = better_file.get();
   status = visible(status);
   std::string detail = take_detail();
+  make_progress(where);
   const bool bare = stays_bare(status, detail);
   const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? nobodys() : where;
   std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
   const int code = bare ? status.code() : make_instance(status.code(), text);
+  if (is_failure(code)) keep_failure_text(code, text);
   if (chosen) {
     Object* const self = comm::self();
     return comm::invoke(*chosen, self != nullptr ? self->handle() : nullptr, code, text);
@@ -154,6 +166,7 @@ int record(Status status, std::string detail) {
   status = visible(status);
   std::string recorded = take_detail();
   if (detail.empty()) detail = std::move(recorded);
+  if (is_failure(status.code()) && !detail.empty()) keep_failure_text(status.code(), describe(status, detail));
   if (stays_bare(status, detail)) return status.code();
   return make_instance(status.code(), describe(status, std::move(detail)));
 }
