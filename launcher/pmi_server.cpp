@@ -69,6 +69,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
 
   if (command == "init") {
     own.initialised = true;
+    own.finalized = false;  // a rank may come back for a session after MPI_Finalize
     const bool spoken = message.number("pmi_version", 0) == 1;
     // Ours only (boot/pmi1.cpp): that files are kept; how many share the cores, where the
     // mapping does not say it; else that views are compared here; that all is on one host.
