@@ -28,7 +28,8 @@ struct Known final : FileState {
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;  // by file and offset
 };
 
-constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpifort", "libmpicxx", "libheadrace"};
+constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpich",
+                                          "libmpifort",    "libmpicxx", "libheadrace"};
 
 struct Place {
   std::string file;
