@@ -272,7 +272,7 @@ class Writer:
     def integer_argument(self, parameter: Parameter) -> None:
         name, kind = parameter.name, parameter.kind
         condition = self.conditions.get(name)
-        # What belongs to MPI_IN_PLACE is the body's to ignore, which knows whether that may be here.
+        # The body ignores the arguments beside MPI_IN_PLACE: it knows whether that is allowed here.
         at_root = condition is not None and condition.startswith("at_root_")
         self.arguments[name] = f"at_root_ ? {name} : 0" if at_root else name
         if kind.internal == "bool":

@@ -170,8 +170,8 @@ Status acquire() { return add_use(); }
 
 Status release() {
   drop_use();
-  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end. Who has come back
-  // since may do so again.
+  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end. A process that
+  // has come back since keeps its layers for the next session.
   if (state.uses == 0 && state.world == World::kAfter && state.layers_up && !state.resumed) return take_down();
   return kOk;
 }

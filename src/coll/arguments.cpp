@@ -11,8 +11,8 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// What all of them start with: in place or not. On an intercommunicator nothing is, and only an empty buffer may have
-// that address.
+// The first step of all of them: in place or not. Nothing is on an intercommunicator, and only an empty buffer may
+// have that address.
 Status sends(Call& call, const void* sendbuf, Count sendcount) {
   call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
   return is_in_place(sendbuf) && sendcount != 0 ? in_place_allowed(*call.comm) : kOk;

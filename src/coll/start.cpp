@@ -85,8 +85,8 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
 }
 
-// What comes through shared memory is found without a round of progress: a loop of such operations would keep away what
-// processes outside of it want of this one.
+// Operations through shared memory need no round of progress: a loop of them would starve what processes outside of it
+// want of this one.
 constexpr unsigned kCallsPerTurn = 32;
 constinit unsigned calls_to_turn = kCallsPerTurn;
 void take_turn() {

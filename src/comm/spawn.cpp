@@ -51,7 +51,7 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   return false;
 }
 
-// Why a root that waits for somebody outside need not go on: a member of its group has failed, or the communicator has
+// The reason for a root to stop waiting for somebody outside: a member of its group has failed, or the communicator has
 // been revoked. The others, who wait for the root, have the same error.
 Status given_up(const Communicator& comm) { return p2p::barred(comm.context() + kCreationContext); }
 
@@ -145,7 +145,7 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
 }
 
 // After a spawn that failed, on every member: the error codes of the processes that did; of all, where nobody knows.
-// What has been started may end a little later than the connection to it.
+// Processes may end a little later than the connection to them.
 void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
   Blob told;
   if (comm.rank() == root && stage != Stage::kRefusedHere) {
@@ -199,7 +199,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   std::string why = take_detail();
   note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
-  // Who has been started has not come, unless members of this group have failed: another class would not say that.
+  // The children were started and have not come: MPI_ERR_SPAWN says that, unless a member of this group has failed.
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 

@@ -1,4 +1,4 @@
-// What the Fortran libraries of MPICH are here: names that C programs are linked with, too, and one sentence for
+// Stands in for the Fortran libraries of MPICH: names that C programs are linked with, too, and one sentence for
 // programs that begin MPI from Fortran. MPICH's Fortran interface is compiled into them; ours is not
 // (docs/adr/0021-fortran.md).
 #include <stdio.h>
