@@ -91,8 +91,8 @@ void HostRanks::exchange(int which, const std::vector<KeyValue>& pairs) {
   callbacks_.post({.kind = Message::Kind::kFence, .numbers = {which}});
 }
 
-void HostRanks::problem(int exit_code, const std::string& text) {
-  callbacks_.post({.kind = Message::Kind::kProblem, .host = host_, .numbers = {exit_code}, .text = text});
+void HostRanks::problem(int exit_code, const std::string& text, int program) {
+  callbacks_.post({.kind = Message::Kind::kProblem, .host = host_, .numbers = {exit_code, program + 1}, .text = text});
 }
 
 void HostRanks::post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text) {

@@ -69,7 +69,7 @@ class HostRanks {
     std::vector<std::string> environment;
   };
 
-  bool prepare(const PlannedProgram& program, Prepared* prepared);
+  bool prepare(int number, Prepared* prepared);
   [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
   [[nodiscard]] std::string host_name() const;
   bool place_ranks();
@@ -80,7 +80,7 @@ class HostRanks {
   void end_adopted(Rank& rank);
   void send_line(int number, std::string_view line);
   void exchange(int which, const std::vector<KeyValue>& pairs);
-  void problem(int exit_code, const std::string& text);
+  void problem(int exit_code, const std::string& text, int program = -1);
   void post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text = {});
   Rank* find(int number);
   void receive_pmi(Rank& rank);

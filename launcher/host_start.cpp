@@ -57,23 +57,24 @@ bool HostRanks::prepare() {
   for (const Rank& rank : ranks_) here.insert(appnums[static_cast<std::size_t>(rank.number)]);
   prepared_.resize(plan_.programs.size());
   const bool are_there = std::all_of(here.begin(), here.end(), [this](int program) {
-    return prepare(plan_.programs[static_cast<std::size_t>(program)], &prepared_[static_cast<std::size_t>(program)]);
+    return prepare(program, &prepared_[static_cast<std::size_t>(program)]);
   });
   return are_there && place_ranks();
 }
 
-bool HostRanks::prepare(const PlannedProgram& program, Prepared* prepared) {
+bool HostRanks::prepare(int number, Prepared* prepared) {
+  const PlannedProgram& program = plan_.programs[static_cast<std::size_t>(number)];
   // Where all ranks are beside mpiexec, there is no need to say where.
   const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
   prepared->directory = directory_of(program);
   if (const int error = check_directory(prepared->directory); error != 0) {
     problem(kCannotExecute,
-            "cannot start ranks in directory " + prepared->directory + here + ": " + std::strerror(error));
+            "cannot start ranks in directory " + prepared->directory + here + ": " + std::strerror(error), number);
     return false;
   }
   const std::string& name = program.arguments[0];
   if (const int error = find_executable(name, prepared->directory, plan_.search_path, &prepared->path); error != 0) {
-    problem(kCannotExecute, "cannot execute \"" + name + "\"" + here + ": " + std::strerror(error));
+    problem(kCannotExecute, "cannot execute \"" + name + "\"" + here + ": " + std::strerror(error), number);
     return false;
   }
   prepared->environment = environment_here(program.environment, library_folder(), host_ == plan_.root_host);

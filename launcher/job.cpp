@@ -315,7 +315,14 @@ void Job::on_message(World& world, const Message& message) {
     case Kind::kReady:
       return go(world);
     case Kind::kProblem:
-      if (world.spawner && !world.answered) return refuse_spawn(world, message.text);
+      if (world.spawner && !world.answered) {
+        std::vector<int> failed;
+        const std::vector<int> programs = world.tree->plan().appnums();
+        for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+          if (programs[rank] + 1 == message.numbers[1]) failed.push_back(static_cast<int>(rank));
+        }
+        return refuse_spawn(world, message.text, std::move(failed));
+      }
       return fail(message.numbers[0], message.text);
     case Kind::kSpawn:
       return on_spawn(world, message);
@@ -341,8 +348,7 @@ void Job::on_message(World& world, const Message& message) {
     case Kind::kStuck:
       // A rank that is gone will never come to the barrier that others wait in.
       if (world.left < 0) return;
-      return fail(1, name_of(world, world.left) + " ended without joining the others in " +
-                         (world.left_finalized ? "their exchange" : "MPI_Init"));
+      return on_stuck(world);
     case Kind::kEnded:
       return on_ended(world, message);
     case Kind::kCounters:
@@ -352,6 +358,12 @@ void Job::on_message(World& world, const Message& message) {
     default:
       return;
   }
+}
+
+void Job::on_stuck(World& world) {
+  const std::string text = name_of(world, world.left) + " ended without joining the others in " +
+                           (world.left_finalized ? "their exchange" : "MPI_Init");
+  if (!end_spawned_alone(world, 1, text)) fail(1, text);
 }
 
 void Job::on_output(World& world, const Message& message) {
@@ -401,8 +413,10 @@ void Job::on_abort(World& world, const Message& message) {
   const int code = message.numbers[1];
   // A job that was given up must not look like one that went well.
   const int exit_code = (code & 0xff) == 0 ? 1 : code & 0xff;
-  fail(exit_code, name_of(world, message.rank) + " called MPI_Abort with code " + std::to_string(code) +
-                      (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")"));
+  const std::string text = name_of(world, message.rank) + " called MPI_Abort with code " + std::to_string(code) +
+                           (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")");
+  if (world.spawner) world.failed.push_back(message.rank);
+  if (!end_spawned_alone(world, exit_code, text)) fail(exit_code, text);
 }
 
 void Job::on_lost(World& world, const Message& message) {
@@ -448,6 +462,7 @@ void Job::on_ended(World& world, const Message& message) {
   const bool initialised = (flags & Message::kInitialised) != 0;
   const bool finalized = (flags & Message::kFinalized) != 0;
   world.any_finalized |= finalized;
+  if (world.spawner && !finalized && !world.finishing) world.failed.push_back(rank);
   if (ending_ || world.finishing || (world.spawner && !world.answered)) {
     // Not news.
   } else if (code != CLD_EXITED) {

@@ -78,6 +78,8 @@ class Job {
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // of a spawned one
     bool answered = false;             // the spawner has been told that it runs, or why it does not
+    std::vector<int> failed{};         // of a spawned one: ranks that ended without MPI_Finalize
+    std::string why_failed{};
   };
 
   // Start
@@ -92,7 +94,11 @@ class Job {
   // Spawning and names (job_spawn.cpp)
   void on_spawn(World& world, const Message& message);
   void answer_spawn(World& spawned, const std::string& line);
-  void refuse_spawn(World& spawned, const std::string& why);
+  // `failed`: the ranks that could not be started; none: all.
+  void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
+  // Whether a failure of a spawned job is that job's alone, which ends then: where others go on without who fails.
+  bool end_spawned_alone(World& world, int exit_code, const std::string& why);
+  void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
   void on_name(World& world, const Message& message);
   void reply(const Spawner& to, std::string line);
@@ -108,6 +114,7 @@ class Job {
   void tell_lost_output();
   void give_credit(World& world, int host, int stream);
   void on_crash(World& world, const Message& message);
+  void on_stuck(World& world);
   void on_abort(World& world, const Message& message);
   void on_ended(World& world, const Message& message);
   void on_lost(World& world, const Message& message);

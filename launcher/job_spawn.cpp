@@ -39,19 +39,44 @@ void Job::answer_spawn(World& spawned, const std::string& line) {
   reply(*spawned.spawner, line);
 }
 
+namespace {
+
+// " failed=1,3 msg=..."; nothing of what there is none of.
+std::string told_of(const std::vector<int>& failed, const std::string& why) {
+  std::string text;
+  for (const int rank : failed) text += (text.empty() ? " failed=" : ",") + std::to_string(rank);
+  return why.empty() ? text : text + " msg=" + boot::escape(why);
+}
+
+}  // namespace
+
 // What has been started of it goes again.
-void Job::refuse_spawn(World& spawned, const std::string& why) {
-  answer_spawn(spawned, "cmd=spawn_result rc=-1 msg=" + boot::escape(why));
-  if (spawned.finishing) return;
+void Job::refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed) {
+  answer_spawn(spawned, "cmd=spawn_result rc=-1" + told_of(failed, why));
+  end_spawned(spawned);
+}
+
+void Job::end_spawned(World& spawned) {
+  if (std::exchange(spawned.finishing, true)) return;
   signal(spawned, SIGKILL);
-  spawned.finishing = true;
   loop_.after(std::chrono::milliseconds(0), [&spawned] { spawned.tree->down({.kind = Kind::kFinish}); });
+}
+
+bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why) {
+  if (!options_.keep_going || !world.spawner || ending_) return false;
+  if (world.finishing) return true;
+  world.why_failed = why;
+  go_on(exit_code, why);
+  tell_spawned_ended(world);
+  end_spawned(world);
+  return true;
 }
 
 // Who spawned them may still wait for them.
 void Job::tell_spawned_ended(World& spawned) {
   if (spawned.any_finalized) return;
-  reply(*spawned.spawner, "cmd=spawn_ended job=" + spawned.tree->plan().id);
+  reply(*spawned.spawner,
+        "cmd=spawn_ended job=" + spawned.tree->plan().id + told_of(spawned.failed, spawned.why_failed));
 }
 
 void Job::drop_finished() {

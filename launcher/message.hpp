@@ -38,7 +38,8 @@ struct Message {
     // Up
     kReady,       // the subtree could start
     kDone,        // nothing is left in the subtree
-    kProblem,     // numbers: exit code. text: what cannot be done
+    kProblem,     // numbers: exit code, 1 + the program that cannot be started (0: another thing). text: what cannot be
+                  // done
     kLost,        // host, numbers[0]: hosts that are gone; numbers[1]: 1 where the first had been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 where the next one goes on with it. text

@@ -6,6 +6,7 @@ never on the function's name.
 
 from __future__ import annotations
 
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from .files import put
@@ -50,6 +51,8 @@ KNOWN_LENGTHS = {"peers": "{comm}->peers().size()", "sources": "sources_of(*{com
 ROOTS = ("root", "leader")
 # Arguments that belong to the buffer before them.
 BUFFER_COMPANIONS = ("count", "displacement", "datatype", "aint")
+# Those of them, and others, that say how much is in it.
+BUFFER_COUNTS = ("count", "count64", "size", "external_size")
 
 
 def errc(name: str) -> str:
@@ -212,8 +215,21 @@ class Writer:
         if "in_place" in parameter.flags:
             if any(f"{parameter.name}_used" in condition for condition in self.conditions.values()):
                 self.emit(f"const bool {parameter.name}_used = {parameter.name} != MPI_IN_PLACE;")
-        else:
-            self.check(self.when(parameter, f"{parameter.name} == MPI_IN_PLACE"), "report_in_place", parameter)
+        elif (condition := self.has_data(parameter)) is not None:
+            check = f"{parameter.name} == MPI_IN_PLACE{condition}"
+            self.check(self.when(parameter, check), "report_in_place", parameter)
+
+    def has_data(self, buffer: Parameter) -> str | None:
+        """The rest of a condition: what the buffer holds is not empty, whose address may be anything. None: the body
+        knows (arrays of counts; buffers that an earlier call has described)."""
+        def is_buffer(p: Parameter) -> bool:
+            return p.kind.role == "buffer"
+        following = self.function.parameters[self.function.parameters.index(buffer) + 1:]
+        companions = list(takewhile(lambda p: not is_buffer(p), dropwhile(is_buffer, following)))
+        counts = [p for p in companions if p.kind.name in BUFFER_COUNTS and not p.is_out]
+        if counts:
+            return None if counts[0].is_array else f" && {counts[0].name} != 0"
+        return "" if self.function.any_time or any(p.kind.name == "datatype" for p in following) else None
 
     def visit_string(self, parameter: Parameter) -> None:
         self.arguments[parameter.name] = parameter.name
@@ -256,7 +272,9 @@ class Writer:
     def integer_argument(self, parameter: Parameter) -> None:
         name, kind = parameter.name, parameter.kind
         condition = self.conditions.get(name)
-        self.arguments[name] = f"{condition} ? {name} : 0" if condition else name
+        # The body ignores the arguments beside MPI_IN_PLACE: it knows whether that is allowed here.
+        at_root = condition is not None and condition.startswith("at_root_")
+        self.arguments[name] = f"at_root_ ? {name} : 0" if at_root else name
         if kind.internal == "bool":
             self.arguments[name] = f"{name} != 0"
         if kind.check == "not_negative":

@@ -31,6 +31,12 @@ int last_code = MPI_ERR_LASTCODE;
 // Removed numbers, the oldest first; used again when there are no others, so that a stale one stays unknown for long.
 std::deque<int> removed;
 
+constexpr int kFirstFailure = static_cast<int>(Errc::kProcFailed);
+constexpr int kLastFailure = static_cast<int>(Errc::kRevoked);
+static_assert(kLastFailure - kFirstFailure == 2 && static_cast<int>(Errc::kProcFailedPending) == kFirstFailure + 1);
+std::array<std::string, 3> failure_texts;  // the last of each class
+std::string& failure_text(int code) { return failure_texts[static_cast<std::size_t>(code - kFirstFailure)]; }
+
 const ErrorText* standard_class(int error_class) {
   const auto* found = std::lower_bound(std::begin(kErrorTexts), std::end(kErrorTexts), error_class,
                                        [](const ErrorText& text, int value) { return text.error_class < value; });
@@ -68,6 +74,10 @@ int make_instance(int code, std::string text) {
   return code | static_cast<int>(slot << kClassBits);
 }
 
+bool is_failure(int code) noexcept { return code >= kFirstFailure && code <= kLastFailure; }
+
+void keep_failure_text(int code, std::string text) { failure_text(code) = std::move(text); }
+
 int class_of(int code) {
   if (code < 0) return -1;
   const int low = code & kClassMask;
@@ -83,6 +93,8 @@ bool text_of(int code, std::string* text) {
   if (slot != 0) {
     if (slot >= kSlots || texts[slot].empty()) return false;
     *text = texts[slot];
+  } else if (is_failure(low) && !failure_text(low).empty()) {
+    *text = failure_text(low);
   } else if (const ErrorText* known = standard_class(low)) {
     *text = std::string(known->name) + ": " + known->sentence;
   } else {

@@ -5,6 +5,8 @@
 //   a code that the program added: below 0x10000 as well; it belongs to a class
 //   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
 //   MPI_Error_string tells function, argument and value. An old slot is used again; its class stays right for ever.
+// Failures of processes and revocations (MPIX_ERR_PROC_FAILED and its siblings) are their classes, which programs
+// compare codes with; MPI_Error_string tells of the last one of the class.
 // Owner: process-wide, for as long as the process lives: programs may add before MPI_Init and ask after MPI_Finalize.
 // Threads: library lock.
 #pragma once
@@ -19,6 +21,10 @@ namespace hr::bind {
 // Keeps the text and returns the instance code. `code`: a class, or a code of the program's (returned unchanged:
 // it has a text of its own).
 int make_instance(int code, std::string text);
+
+// MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING or MPIX_ERR_REVOKED itself.
+[[nodiscard]] bool is_failure(int code) noexcept;
+void keep_failure_text(int code, std::string text);
 
 // The class, or -1 when no such code exists.
 int class_of(int code);

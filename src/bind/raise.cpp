@@ -7,8 +7,10 @@
 #include "bind/error_codes.hpp"
 #include "bind/handles.hpp"
 #include "check/check.hpp"
+#include "bind/runtime.hpp"
 #include "comm/failure.hpp"
 #include "comm/session.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::bind {
 namespace {
@@ -72,7 +74,7 @@ Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern)
 
 // Codes that programs compare with, or that a callback of theirs made, stay as they are.
 bool stays_bare(Status status, const std::string& detail) {
-  const bool compared = status == Errc::kInStatus || status == Errc::kPending;
+  const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
   return compared || from_callback;
 }
@@ -139,6 +141,14 @@ int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   return Status(Errc::kInStatus).code();
 }
 
+// A call that fails at once makes progress, too (MPI 5.0 section 3.5): a program may repeat it until it learns of
+// something else, such as a revocation. Callbacks within a round of progress have no object to communicate on.
+void make_progress(const Object* where) {
+  const bool communicates =
+      where != nullptr && (is_communicator(*where) || where->is(ObjectKind::kWindow) || where->is(ObjectKind::kFile));
+  if (communicates && runtime::in_use()) p2p::poll();
+}
+
 }  // namespace
 
 int raise(const Call& call, Object* where, Status status) {
@@ -152,11 +162,13 @@ int raise(const Call& call, Object* where, Status status) {
   if (check::is_on()) status = check::explain(status);
   std::string detail = take_detail();
   FailedElements elements = std::exchange(failed_elements, {});
+  make_progress(where);
   if (status == Errc::kInStatus && elements.count > 0) return raise_elements(call, where, elements);
   const bool bare = stays_bare(status, detail);
   const Object* named = where == nullptr && call.fallback == Fallback::kSelf ? nobodys() : where;
   std::string text = std::string(call.function) + ": " + describe(status, std::move(detail)) + place(named);
   const int code = bare ? status.code() : make_instance(status.code(), text);
+  if (is_failure(code)) keep_failure_text(code, text);
   if (chosen) {
     Object* const self = comm::self();
     return comm::invoke(*chosen, self != nullptr ? self->handle() : nullptr, code, text);
@@ -189,6 +201,7 @@ int record(Status status, std::string detail) {
   status = visible(status);
   std::string recorded = take_detail();
   if (detail.empty()) detail = std::move(recorded);
+  if (is_failure(status.code()) && !detail.empty()) keep_failure_text(status.code(), describe(status, detail));
   if (stays_bare(status, detail)) return status.code();
   return make_instance(status.code(), describe(status, std::move(detail)));
 }

@@ -46,6 +46,7 @@ enum class World { kBefore, kInside, kAfter };
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
+  bool resumed = false;  // brought up again after MPI_Finalize
   bool checked = false;  // calls are watched (checked_calls.hpp)
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;
@@ -100,7 +101,8 @@ void publish_counters() {
 Status bring_up() {
   stack_answer::listen();
   mem::init();
-  HR_TRY(boot::init({&coll::tuning::kSetting, 1}));
+  state.resumed = state.world == World::kAfter;
+  HR_TRY(state.resumed ? boot::resume() : boot::init({&coll::tuning::kSetting, 1}));
   if (knobs().counters) publish_counters();
   const bool devices = device_check::begin();
   state.checked = check::begin() || devices;
@@ -167,17 +169,13 @@ void drop_use() {
 
 namespace runtime {
 
-Status acquire() {
-  if (!state.layers_up && state.world == World::kAfter) {
-    return fail(Errc::kOther, "MPI was finalised in this process and cannot be initialised again");
-  }
-  return add_use();
-}
+Status acquire() { return add_use(); }
 
 Status release() {
   drop_use();
-  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end.
-  if (state.uses == 0 && state.world == World::kAfter && state.layers_up) return take_down();
+  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end. A process that
+  // has come back since keeps its layers for the next session.
+  if (state.uses == 0 && state.world == World::kAfter && state.layers_up && !state.resumed) return take_down();
   return kOk;
 }
 

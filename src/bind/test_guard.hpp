@@ -42,6 +42,15 @@ class TestGuard {
       test_beside_thread();
     }
   }
+  // The same for calls that report all that is complete: where something has moved, further rounds until done() or
+  // nothing moves any more, and at most so many.
+  template <class Known, class Done>
+  void poll_on(Known&& known, Done&& done) {
+    if (watched_) [[unlikely]]
+      return poll_unless(known);
+    bool moved = p2p::poll_for_test(known);
+    for (int rounds = 0; moved && rounds < kMostRounds && !done(); ++rounds) moved = p2p::poll();
+  }
   // Whether it has the lock, from here to the end of the call.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
   // For the report on a request that is neither null nor inactive: with the lock from here to the end of the call.
@@ -51,6 +60,8 @@ class TestGuard {
   }
 
  private:
+  static constexpr int kMostRounds = 64;
+
   void begin() noexcept;
   void test_beside_thread();
   void enter_now() noexcept;

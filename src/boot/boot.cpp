@@ -22,6 +22,7 @@ namespace hr::boot {
 namespace {
 
 LayerState<State> state;
+LayerState<State> retired;  // of a process that may come back
 
 // What two processes on one host have in common and two hosts seldom have.
 std::string host_id() {
@@ -57,8 +58,11 @@ void take_knobs(const KeyValues& settings) {
 
 }  // namespace
 
-State::~State() {
+State::~State() { close_flags(); }
+
+void State::close_flags() noexcept {
   for (const int flag : node_flags) ::close(flag);
+  node_flags.clear();
 }
 
 Status init(std::span<const Setting> settings) {
@@ -148,8 +152,27 @@ void keep_open(int socket) {
 
 Status finalize() {
   if (state == nullptr) return kOk;
-  const std::unique_ptr<State> ending = state.take();  // a handler that runs now finds none
-  return ending->provider->finalize();
+  std::unique_ptr<State> ending = state.take();  // a handler that runs now finds none
+  const Status status = ending->provider->finalize();
+  if (ending->identity.size == 1 || ending->provider->can_resume()) {
+    ending->close_flags();
+    retired = std::move(ending);
+  }
+  return status;
+}
+
+Status resume() {
+  if (retired == nullptr) {
+    return fail(Errc::kOther,
+                "MPI was finalised in this process, and this launcher takes no process back: begin the session before "
+                "MPI_Finalize, or start the job with Headrace's mpiexec");
+  }
+  if (retired->provider->can_resume()) HR_TRY(retired->provider->resume());
+  const int host = retired->processes.host_of(retired->identity.rank);
+  const auto here = retired->processes.of_this_host();
+  retired->node_store = NodeStore(host, retired->identity.rank, here.front(), here.size() == 1);
+  state = retired.take();
+  return kOk;
 }
 
 void keep_file(int file) noexcept {

@@ -69,6 +69,9 @@ Status node_get(std::string_view key, std::string* value);
 
 // Says good-bye to the launcher. After this a death of the process is not an error any more.
 Status finalize();
+// After finalize(): the process takes part again, with the same identity. Collective over the job. Errors:
+// MPI_ERR_OTHER where the launcher takes nobody back.
+Status resume();
 // Has the launcher hold this file open until the job ends, where it does that (Identity::keeps_files).
 void keep_file(int file) noexcept;
 // Asks the launcher to show where this process is, which crashes by this signal, and waits for that. False: nobody

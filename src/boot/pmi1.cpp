@@ -38,6 +38,19 @@ int number_of(const char* text) noexcept {
   return value;
 }
 
+// "1,3"
+std::vector<int> numbers_in(std::string_view list) {
+  std::vector<int> numbers;
+  for (const char* at = list.data(); at != list.data() + list.size();) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(at, list.data() + list.size(), number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    at = end + (end != list.data() + list.size() ? 1 : 0);
+  }
+  return numbers;
+}
+
 bool is_socket(int descriptor) noexcept {
   int type = 0;
   socklen_t length = sizeof type;
@@ -172,15 +185,19 @@ class Pmi1 final : public Helper {
                   static_cast<int>(key.size()), key.data(), value.size(), longest_value_ - 1);
     }
     std::string line = "cmd=put kvsname=" + space_ + " key=";
-    line.append(key).append(" value=").append(value).append("\n");
+    line.append(key).append(generation_).append(" value=").append(value).append("\n");
     return call(line, "put_result");
   }
 
-  Status get(int /*owner*/, std::string_view key, std::string* value) override { return ask(key, "", value); }
+  Status get(int /*owner*/, std::string_view key, std::string* value) override {
+    return ask(std::string(key) + generation_, "", value);
+  }
 
   // Our own launcher keeps the question until somebody has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
-  Status get_waiting(std::string_view key, std::string* value) override { return ask(key, " wait=1", value); }
+  Status get_waiting(std::string_view key, std::string* value) override {
+    return ask(std::string(key) + generation_, " wait=1", value);
+  }
 
   Status fence() override { return call(kEnterBarrier, kLeaveBarrier); }
   Status begin_fence() override { return send(kEnterBarrier); }
@@ -192,6 +209,10 @@ class Pmi1 final : public Helper {
   // It answers when the processes run.
   Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
     std::string lines;
+    spawned_.clear();
+    spawned_ended_.clear();
+    failed_.clear();
+    why_failed_.clear();
     for (std::size_t at = 0; at < programs.size(); ++at) {
       HR_TRY(add_program(programs[at], programs.size(), at, parent, &lines));
     }
@@ -203,9 +224,13 @@ class Pmi1 final : public Helper {
     HR_TRY(receive_line());
     if (reply().command() == "spawn_result" && reply().number("rc", -1) == 0) {
       spawned_ = reply().field("job");
+      if (spawned_ == spawned_ended_) return kOk;
+      failed_.clear();
+      why_failed_.clear();
       return kOk;
     }
     std::string why;
+    failed_ = numbers_in(reply().field("failed"));
     if (!own_launcher_ || !unescape(reply().field("msg"), &why) || why.empty()) why = without_secrets(line_);
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
@@ -213,7 +238,14 @@ class Pmi1 final : public Helper {
   Status spawned_are_there() override {
     take_notices();
     if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
+    if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());
     return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may be no MPI programs");
+  }
+
+  std::vector<int> spawned_failures(bool* known) override {
+    take_notices();
+    *known = !own_launcher_ || spawned_.empty() || spawned_ == spawned_ended_;
+    return failed_;
   }
 
   Status parent_port(std::string* port) override {
@@ -257,8 +289,16 @@ class Pmi1 final : public Helper {
 
   Status finalize() override {
     HR_TRY(call("cmd=finalize\n", "finalize_ack"));
+    if (can_resume()) return kOk;
     ::close(socket_);
     socket_ = -1;
+    return kOk;
+  }
+
+  [[nodiscard]] bool can_resume() const noexcept override { return own_launcher_; }
+  Status resume() override {
+    HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1 pid=" + std::to_string(::getpid()) + "\n", "response_to_init"));
+    generation_ = ".again" + std::to_string(++resumed_);
     return kOk;
   }
 
@@ -321,9 +361,19 @@ class Pmi1 final : public Helper {
     for (std::size_t at = 0; (at = received_.find(kEnded, at)) != std::string::npos;) {
       const auto end = received_.find('\n', at);
       if (end == std::string::npos || (at != 0 && received_[at - 1] != '\n')) return;
-      spawned_ended_ = received_.substr(at + kEnded.size(), end - at - kEnded.size());
+      take_ended(std::string_view(received_).substr(at, end - at));
       received_.erase(at, end + 1 - at);
     }
+  }
+
+  void take_ended(std::string_view line) {
+    const WireMessage notice(line);
+    const std::string_view job = notice.field("job");
+    // It may come before the answer that names the job.
+    if (!spawned_.empty() && job != spawned_) return;
+    spawned_ended_ = job;
+    failed_ = numbers_in(notice.field("failed"));
+    static_cast<void>(unescape(notice.field("msg"), &why_failed_));
   }
 
   // The answer to what was sent about a name.
@@ -461,7 +511,7 @@ class Pmi1 final : public Helper {
         line_ = received_.substr(0, end);
         received_.erase(0, end + 1);
         if (!line_.starts_with(kEnded)) return kOk;
-        spawned_ended_ = line_.substr(kEnded.size());
+        take_ended(line_);
         continue;
       }
       char chunk[4096];
@@ -478,10 +528,14 @@ class Pmi1 final : public Helper {
   bool compares_views_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
+  std::string generation_;  // what the keys end in
+  int resumed_ = 0;
   std::string spawned_;        // the job that was spawned last, where our own launcher says it
   std::string spawned_ended_;  // one that has ended
-  std::string line_;           // the last answer
-  std::string received_;       // what came after it
+  std::vector<int> failed_;    // ranks of the last one
+  std::string why_failed_;
+  std::string line_;      // the last answer
+  std::string received_;  // what came after it
 };
 
 bool detect() noexcept {

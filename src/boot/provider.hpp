@@ -46,11 +46,18 @@ class Provider {
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
   virtual Status spawn_done(bool* done);
   virtual Status spawned_are_there() { return kOk; }
+  virtual std::vector<int> spawned_failures(bool* known) {
+    *known = true;
+    return {};
+  }
   virtual Status parent_port(std::string* port);
   virtual Status publish(std::string_view service, std::string_view port);
   virtual Status unpublish(std::string_view service);
   virtual Status look_up(std::string_view service, std::string* port);
   virtual Status finalize() = 0;
+  // After finalize(): the launcher takes this process back, whose keys are others then. Collective over the job.
+  [[nodiscard]] virtual bool can_resume() const noexcept { return false; }
+  virtual Status resume() { return Errc::kUnsupportedOperation; }
   // See boot.hpp; of a launcher that does. Best effort.
   virtual void keep_file(int) noexcept {}
   // See boot.hpp. Launchers of others show none.

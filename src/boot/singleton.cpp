@@ -66,6 +66,7 @@ class Singleton final : public Provider {
   }
   Status spawn_done(bool* done) override { return launcher_.helper().spawn_done(done); }
   Status spawned_are_there() override { return launcher_.helper().spawned_are_there(); }
+  std::vector<int> spawned_failures(bool* known) override { return launcher_.helper().spawned_failures(known); }
   Status publish(std::string_view service, std::string_view port) override {
     HR_TRY(launcher_.start());
     return launcher_.helper().publish(service, port);

@@ -45,6 +45,7 @@ Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view pa
   return provider().begin_spawn(programs, parent);
 }
 Status spawned_are_there() { return provider().spawned_are_there(); }
+std::vector<int> spawned_failures(bool* known) { return provider().spawned_failures(known); }
 Status spawn_done(bool* done) { return provider().spawn_done(done); }
 Status parent_port(std::string* port) { return provider().parent_port(port); }
 Status publish(std::string_view service, std::string_view port) {

@@ -31,6 +31,10 @@ Status spawn_done(bool* done);
 // without.
 Status spawned_are_there();
 
+// After any of them has failed: the ranks of the spawned job that did, as far as the launcher tells; none: it does not
+// tell, and all have. *known: nothing more will come.
+std::vector<int> spawned_failures(bool* known);
+
 // What whoever spawned this process's job gave it; empty: it was not spawned. Asks the launcher.
 Status parent_port(std::string* port);
 

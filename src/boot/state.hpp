@@ -17,6 +17,7 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
+  void close_flags() noexcept;
 
   Identity identity;
   Processes processes;

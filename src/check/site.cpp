@@ -29,7 +29,8 @@ struct Known final : FileState {
   std::map<std::pair<const void*, const char*>, RemoteSite> remotes;   // by address and function
 };
 
-constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpifort", "libmpicxx", "libheadrace"};
+constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpich",
+                                          "libmpifort",    "libmpicxx", "libheadrace"};
 
 struct Place {
   std::string file;

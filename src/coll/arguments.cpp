@@ -11,11 +11,17 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// What all of them start with: in place or not.
-Status buffers(Call& call, const void* sendbuf, void* recvbuf) {
-  HR_TRY(not_in_place(recvbuf, "recvbuf"));
-  call.in_place = is_in_place(sendbuf);
-  return call.in_place ? in_place_allowed(*call.comm) : kOk;
+// The first step of all of them: in place or not. Nothing is on an intercommunicator, and only an empty buffer may
+// have that address.
+Status sends(Call& call, const void* sendbuf, Count sendcount) {
+  call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
+  return is_in_place(sendbuf) && sendcount != 0 ? in_place_allowed(*call.comm) : kOk;
+}
+
+Status sends(Call& call, const void* sendbuf, CountArray sendcounts) {
+  const bool empty =
+      is_in_place(sendbuf) && call.comm->is_inter() && !sendcounts.is_null() && none_counted(sendcounts, call.peers());
+  return sends(call, sendbuf, empty ? 0 : 1);
 }
 
 Status reduction(Call& call, Datatype& type, Op& op) {
@@ -26,7 +32,8 @@ Status reduction(Call& call, Datatype& type, Op& op) {
 
 // Allreduce, scan and exscan: both buffers are one vector.
 Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
-  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(not_in_place(recvbuf, count, "recvbuf"));
+  HR_TRY(sends(call, sendbuf, count));
   HR_TRY(reduction(call, type, op));
   HR_TRY(uniform_blocks(recvbuf, count, type, 1, &call.recv));
   call.bytes = call.recv.all().packed;
@@ -65,7 +72,8 @@ Status barrier(Call& call, Communicator& comm) {
 Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
                  Datatype& recvtype, Communicator& comm) {
   begin(call, Operation::kAllgather, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
+  HR_TRY(sends(call, sendbuf, sendcount));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
   call.bytes = call.recv.bytes(0);
   if (call.in_place) return kOk;
@@ -78,8 +86,9 @@ Status allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sen
 Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm) {
   begin(call, Operation::kAllgatherv, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, call.peers(), "recvbuf"));
+  HR_TRY(sends(call, sendbuf, sendcount));
   Count total = 0;
   HR_TRY(total_count(recvcounts, call.peers(), recvtype, &total));
   call.recv = Blocks::counted(recvbuf, recvcounts, displs, recvtype);
@@ -92,7 +101,8 @@ Status allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& se
 Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
                 Datatype& recvtype, Communicator& comm) {
   begin(call, Operation::kAlltoall, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
+  HR_TRY(sends(call, sendbuf, sendcount));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
   call.bytes = call.recv.bytes(0);
   if (call.in_place) return kOk;
@@ -103,8 +113,9 @@ Status alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& send
 Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Communicator& comm) {
   begin(call, Operation::kAlltoallv, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, call.peers(), "recvbuf"));
+  HR_TRY(sends(call, sendbuf, sendcounts));
   call.recv = Blocks::counted(recvbuf, recvcounts, rdispls, recvtype);
   if (call.in_place) return kOk;
   HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
@@ -115,8 +126,9 @@ Status alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountAr
 Status alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes, Communicator& comm) {
   begin(call, Operation::kAlltoallw, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, call.peers(), "recvbuf"));
+  HR_TRY(sends(call, sendbuf, 1));
   call.recv = Blocks::typed(recvbuf, recvcounts, rdispls, recvtypes.data());
   if (call.in_place) return kOk;
   HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
@@ -146,23 +158,26 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
 Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
                       Communicator& comm) {
   begin(call, Operation::kReduceScatter, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
   HR_TRY(reduction(call, type, op));
   HR_TRY(check_counts(recvcounts, call.size(), "recvcounts"));
+  const Count own = recvcounts[static_cast<std::size_t>(call.rank())];
+  HR_TRY(not_in_place(recvbuf, own, "recvbuf"));
+  HR_TRY(sends(call, sendbuf, is_in_place(sendbuf) && none_counted(recvcounts, call.size()) ? 0 : 1));
   Count total = 0;
   HR_TRY(total_count(recvcounts, call.size(), type, &total));
   layout::View vector;
   HR_TRY(layout::make_view(call.in_place ? recvbuf : sendbuf, total, type, &vector));
   call.send = Blocks::consecutive(vector, recvcounts);
   call.bytes = vector.packed;
-  HR_TRY(uniform_blocks(recvbuf, recvcounts[static_cast<std::size_t>(call.rank())], type, 1, &call.recv));
+  HR_TRY(uniform_blocks(recvbuf, own, type, 1, &call.recv));
   return call.in_place ? kOk : not_aliased(vector, call.recv.all());
 }
 
 Status reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
                             Communicator& comm) {
   begin(call, Operation::kReduceScatterBlock, comm);
-  HR_TRY(buffers(call, sendbuf, recvbuf));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
+  HR_TRY(sends(call, sendbuf, recvcount));
   HR_TRY(reduction(call, type, op));
   HR_TRY(uniform_blocks(call.in_place ? recvbuf : sendbuf, recvcount, type, call.size(), &call.send));
   call.bytes = call.send.all().packed;

@@ -10,8 +10,7 @@ struct Degrees {
   int out;
 };
 
-Status begin(Call& call, Operation operation, Communicator& comm, const void* sendbuf, const void* recvbuf,
-             Degrees* degrees) {
+Status begin(Call& call, Operation operation, Communicator& comm, Degrees* degrees) {
   call.operation = operation;
   call.comm = &comm;
   call.members = &members_of(comm);
@@ -23,8 +22,7 @@ Status begin(Call& call, Operation operation, Communicator& comm, const void* se
   const comm::Topology::Neighbors neighbors = comm.topology_->neighbors(comm.rank());
   degrees->in = static_cast<int>(neighbors.sources.size());
   degrees->out = static_cast<int>(neighbors.destinations.size());
-  HR_TRY(not_in_place(sendbuf, "sendbuf"));
-  return not_in_place(recvbuf, "recvbuf");
+  return kOk;
 }
 
 }  // namespace
@@ -32,7 +30,9 @@ Status begin(Call& call, Operation operation, Communicator& comm, const void* se
 Status neighbor_allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                           Count recvcount, Datatype& recvtype, Communicator& comm) {
   Degrees degrees{};
-  HR_TRY(begin(call, Operation::kNeighborAllgather, comm, sendbuf, recvbuf, &degrees));
+  HR_TRY(begin(call, Operation::kNeighborAllgather, comm, &degrees));
+  HR_TRY(not_in_place(sendbuf, sendcount, "sendbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
   HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, degrees.in, &call.recv));
   return not_aliased(call.send.all(), call.recv.all());
@@ -41,8 +41,10 @@ Status neighbor_allgather(Call& call, const void* sendbuf, Count sendcount, Data
 Status neighbor_allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                            CountArray recvcounts, CountArray displs, Datatype& recvtype, Communicator& comm) {
   Degrees degrees{};
-  HR_TRY(begin(call, Operation::kNeighborAllgatherv, comm, sendbuf, recvbuf, &degrees));
+  HR_TRY(begin(call, Operation::kNeighborAllgatherv, comm, &degrees));
   HR_TRY(check_counts(recvcounts, degrees.in, "recvcounts"));
+  HR_TRY(not_in_place(sendbuf, sendcount, "sendbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, degrees.in, "recvbuf"));
   call.recv = Blocks::counted(recvbuf, recvcounts, displs, recvtype);
   return uniform_blocks(sendbuf, sendcount, sendtype, 1, &call.send);
 }
@@ -50,7 +52,9 @@ Status neighbor_allgatherv(Call& call, const void* sendbuf, Count sendcount, Dat
 Status neighbor_alltoall(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                          Count recvcount, Datatype& recvtype, Communicator& comm) {
   Degrees degrees{};
-  HR_TRY(begin(call, Operation::kNeighborAlltoall, comm, sendbuf, recvbuf, &degrees));
+  HR_TRY(begin(call, Operation::kNeighborAlltoall, comm, &degrees));
+  HR_TRY(not_in_place(sendbuf, sendcount, "sendbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
   HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, degrees.out, &call.send));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, degrees.in, &call.recv));
   return not_aliased(call.send.all(), call.recv.all());
@@ -60,9 +64,11 @@ Status neighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts
                           Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                           Datatype& recvtype, Communicator& comm) {
   Degrees degrees{};
-  HR_TRY(begin(call, Operation::kNeighborAlltoallv, comm, sendbuf, recvbuf, &degrees));
+  HR_TRY(begin(call, Operation::kNeighborAlltoallv, comm, &degrees));
   HR_TRY(check_counts(sendcounts, degrees.out, "sendcounts"));
   HR_TRY(check_counts(recvcounts, degrees.in, "recvcounts"));
+  HR_TRY(not_in_place(sendbuf, sendcounts, degrees.out, "sendbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, degrees.in, "recvbuf"));
   call.send = Blocks::counted(sendbuf, sendcounts, sdispls, sendtype);
   call.recv = Blocks::counted(recvbuf, recvcounts, rdispls, recvtype);
   return kOk;
@@ -72,9 +78,11 @@ Status neighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts
                           void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes,
                           Communicator& comm) {
   Degrees degrees{};
-  HR_TRY(begin(call, Operation::kNeighborAlltoallw, comm, sendbuf, recvbuf, &degrees));
+  HR_TRY(begin(call, Operation::kNeighborAlltoallw, comm, &degrees));
   HR_TRY(check_counts(sendcounts, degrees.out, "sendcounts"));
   HR_TRY(check_counts(recvcounts, degrees.in, "recvcounts"));
+  HR_TRY(not_in_place(sendbuf, sendcounts, degrees.out, "sendbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, degrees.in, "recvbuf"));
   call.send = Blocks::typed(sendbuf, sendcounts, sdispls, sendtypes.data());
   call.recv = Blocks::typed(recvbuf, recvcounts, rdispls, recvtypes.data());
   return kOk;

@@ -16,7 +16,7 @@ void begin(Call& call, Operation operation, int root, Communicator& comm) noexce
 bool bystander(const Call& call) noexcept { return call.comm->is_inter() && call.root == abi::kProcNull; }
 
 Status one_block(const void* buffer, Count count, Datatype& type, const char* argument, Blocks* result) {
-  HR_TRY(not_in_place(buffer, argument));
+  HR_TRY(not_in_place(buffer, count, argument));
   return uniform_blocks(buffer, count, type, 1, result);
 }
 
@@ -53,7 +53,7 @@ Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendty
     return one_block(sendbuf, sendcount, sendtype, "sendbuf", &call.send);
   }
   call.bytes = bytes_of(recvcount, recvtype);
-  HR_TRY(not_in_place(recvbuf, "recvbuf"));
+  HR_TRY(not_in_place(recvbuf, recvcount, "recvbuf"));
   HR_TRY(uniform_blocks(recvbuf, recvcount, recvtype, call.peers(), &call.recv));
   if (comm.is_inter()) return kOk;
   call.in_place = is_in_place(sendbuf);
@@ -67,8 +67,8 @@ Status gatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendt
   begin(call, Operation::kGatherv, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) return one_block(sendbuf, sendcount, sendtype, "sendbuf", &call.send);
-  HR_TRY(not_in_place(recvbuf, "recvbuf"));
   HR_TRY(check_counts(recvcounts, call.peers(), "recvcounts"));
+  HR_TRY(not_in_place(recvbuf, recvcounts, call.peers(), "recvbuf"));
   call.recv = Blocks::counted(recvbuf, recvcounts, displs, recvtype);
   if (comm.is_inter()) return kOk;
   call.in_place = is_in_place(sendbuf);
@@ -86,7 +86,7 @@ Status scatter(Call& call, const void* sendbuf, Count sendcount, Datatype& sendt
     return one_block(recvbuf, recvcount, recvtype, "recvbuf", &call.recv);
   }
   call.bytes = bytes_of(sendcount, sendtype);
-  HR_TRY(not_in_place(sendbuf, "sendbuf"));
+  HR_TRY(not_in_place(sendbuf, sendcount, "sendbuf"));
   HR_TRY(uniform_blocks(sendbuf, sendcount, sendtype, call.peers(), &call.send));
   if (comm.is_inter()) return kOk;
   call.in_place = is_in_place(recvbuf);
@@ -100,8 +100,8 @@ Status scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArr
   begin(call, Operation::kScatterv, root, comm);
   if (bystander(call)) return kOk;
   if (!call.is_root()) return one_block(recvbuf, recvcount, recvtype, "recvbuf", &call.recv);
-  HR_TRY(not_in_place(sendbuf, "sendbuf"));
   HR_TRY(check_counts(sendcounts, call.peers(), "sendcounts"));
+  HR_TRY(not_in_place(sendbuf, sendcounts, call.peers(), "sendbuf"));
   call.send = Blocks::counted(sendbuf, sendcounts, displs, sendtype);
   if (comm.is_inter()) return kOk;
   call.in_place = is_in_place(recvbuf);

@@ -6,8 +6,19 @@
 
 namespace hr::coll {
 
-Status not_in_place(const void* buffer, const char* argument) {
-  if (!is_in_place(buffer)) return kOk;
+Status not_in_place(const void* buffer, CountArray counts, int length, const char* argument) {
+  return !is_in_place(buffer) || none_counted(counts, length) ? kOk : not_in_place(buffer, 1, argument);
+}
+
+bool none_counted(CountArray counts, int length) {
+  for (int i = 0; i < length; ++i) {
+    if (counts[static_cast<std::size_t>(i)] != 0) return false;
+  }
+  return true;
+}
+
+Status not_in_place(const void* buffer, Count count, const char* argument) {
+  if (!is_in_place(buffer) || count == 0) return kOk;
   return fail(Errc::kBuffer, "%s is MPI_IN_PLACE, which has no meaning for this argument on this process", argument);
 }
 

@@ -9,8 +9,11 @@ namespace hr::coll {
   return reinterpret_cast<std::uintptr_t>(buffer) == static_cast<std::uintptr_t>(abi::kInPlace);
 }
 
-// MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: "sendbuf".
-Status not_in_place(const void* buffer, const char* argument);
+// MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: "sendbuf". The address of an empty
+// buffer means nothing: clients exist that give it the value of MPI_IN_PLACE (Rust's empty slices).
+Status not_in_place(const void* buffer, Count count, const char* argument);
+Status not_in_place(const void* buffer, CountArray counts, int length, const char* argument);
+[[nodiscard]] bool none_counted(CountArray counts, int length);
 // MPI_ERR_BUFFER for MPI_IN_PLACE in an intercommunicator (section 6.2.3).
 Status in_place_allowed(const comm::Communicator& comm);
 

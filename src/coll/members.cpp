@@ -15,21 +15,31 @@ namespace {
 struct Kept final : comm::CollectiveState {
   explicit Kept(const comm::Communicator& comm) : members(comm) {}
   Members members;
+  std::unique_ptr<Members> nonblocking;
 };
+
+// Agreements of areas within a communicator are told apart by tags; those of persistent requests begin at kTags.
+constexpr int kNonblockingAreas = ((1 << 28) + 1) * shared::Area::kTags;
 
 }  // namespace
 
-Members::Members(const comm::Communicator& comm)
-    : comm_(comm), peers_(comm.peers().procs()), size_(comm.size()), own_(comm.rank()), inter_(comm.is_inter()) {
+Members::Members(const comm::Communicator& comm, Sequence sequence)
+    : comm_(comm),
+      peers_(comm.peers().procs()),
+      size_(comm.size()),
+      own_(comm.rank()),
+      inter_(comm.is_inter()),
+      sequence_(sequence) {
   find_out();
 }
 
-Members::Members(const comm::Communicator& comm, std::vector<int> ranks)
+Members::Members(const comm::Communicator& comm, std::vector<int> ranks, Sequence sequence)
     : comm_(comm),
       ranks_(std::move(ranks)),
       size_(static_cast<int>(ranks_.size())),
       own_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), comm.rank()) - ranks_.begin())),
-      inter_(false) {
+      inter_(false),
+      sequence_(sequence) {
   procs_.reserve(ranks_.size());
   for (const int rank : ranks_) procs_.push_back(comm.peer_proc(rank));
   peers_ = {procs_.data(), size_};
@@ -43,14 +53,17 @@ void Members::find_out() {
   spread_ = !together_ && ranks_.empty();  // a level is not composed again
   can_share_ = !inter_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
-  shared_from_ = can_share_ ? knobs().coll_shared_after : std::numeric_limits<int>::max();
-  if (can_share_) area_ = std::make_unique<shared::Area>(*this);
+  shared_from_ = std::numeric_limits<int>::max();
+  if (!can_share_) return;
+  const bool blocking = sequence_ == Sequence::kBlocking;
+  shared_from_ = (blocking ? 0 : comm::Communicator::kFirstNonblockingTag) + knobs().coll_shared_after;
+  area_ = std::make_unique<shared::Area>(*this, blocking ? 0 : kNonblockingAreas);
 }
 
 const Hosts* Members::hosts() const {
   if (!spread_) return nullptr;
   if (hosts_ == nullptr) {
-    hosts_ = std::make_unique<Hosts>(comm_, peers_);
+    hosts_ = std::make_unique<Hosts>(comm_, peers_, sequence_);
     spread_ = hosts_->count() < size_;
     if (!spread_) hosts_.reset();
   }
@@ -70,10 +83,13 @@ int Members::ranks_per_host() const {
   return spread != nullptr ? spread->most_on_one() : 1;
 }
 
-const Members& members_of(comm::Communicator& comm) {
+const Members& members_of(comm::Communicator& comm, Sequence sequence) {
   if (comm.collectives_ == nullptr) [[unlikely]]
     comm.collectives_ = std::make_unique<Kept>(comm);
-  return static_cast<Kept&>(*comm.collectives_).members;
+  auto& kept = static_cast<Kept&>(*comm.collectives_);
+  if (sequence == Sequence::kBlocking) return kept.members;
+  if (kept.nonblocking == nullptr) kept.nonblocking = std::make_unique<Members>(comm, sequence);
+  return *kept.nonblocking;
 }
 
 }  // namespace hr::coll

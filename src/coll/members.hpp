@@ -26,15 +26,20 @@ class Area;
 }
 class Hosts;
 
+// In which of a communicator's sequences of operations: each has its own memory, so that an operation of one waits for
+// none of the other.
+enum class Sequence : std::uint8_t { kBlocking, kNonblocking };
+
 class Members {
  public:
-  explicit Members(const comm::Communicator& comm);
+  explicit Members(const comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
   // Some of a communicator's processes, by rank; this process is one of them. `comm` is no intercommunicator.
-  Members(const comm::Communicator& comm, std::vector<int> ranks);
+  Members(const comm::Communicator& comm, std::vector<int> ranks, Sequence sequence = Sequence::kBlocking);
   ~Members();
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
 
+  [[nodiscard]] Sequence sequence() const noexcept { return sequence_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   // This process's index.
   [[nodiscard]] int own() const noexcept { return own_; }
@@ -80,6 +85,7 @@ class Members {
   int size_;
   int own_;
   bool inter_;
+  Sequence sequence_;
   bool together_ = true;  // on one host
   bool can_share_ = false;
   mutable bool spread_;  // over hosts; false once it is known not to matter
@@ -90,6 +96,6 @@ class Members {
 };
 
 // Those of the communicator; made at first use.
-[[nodiscard]] const Members& members_of(comm::Communicator& comm);
+[[nodiscard]] const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
 
 }  // namespace hr::coll

@@ -7,8 +7,8 @@
 namespace hr::coll {
 
 Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype& type, Op& op) {
-  HR_TRY(not_in_place(inbuf, "inbuf"));
-  HR_TRY(not_in_place(inoutbuf, "inoutbuf"));
+  HR_TRY(not_in_place(inbuf, count, "inbuf"));
+  HR_TRY(not_in_place(inoutbuf, count, "inoutbuf"));
   HR_TRY(layout::check_op(op, type));
   layout::View in;
   layout::View inout;

@@ -10,6 +10,7 @@
 #include "coll/device/through_pinned.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
+#include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
 
 namespace hr::coll {
@@ -82,6 +83,17 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   std::size_t count = 4;
   for (const std::int64_t each : more) elements[count++] = each;
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
+}
+
+// Operations through shared memory need no round of progress: a loop of them would starve what processes outside of it
+// want of this one.
+constexpr unsigned kCallsPerTurn = 32;
+constinit unsigned calls_to_turn = kCallsPerTurn;
+void take_turn() {
+  if (--calls_to_turn != 0) [[likely]]
+    return;
+  calls_to_turn = kCallsPerTurn;
+  p2p::poll();
 }
 
 // For tools, which are told of its beginning and its end.
@@ -174,6 +186,7 @@ void take_place(Call& call) {
 Task perform(const Call& call) { return call.area != nullptr ? when_served(call) : carry_out_by_messages(call); }
 
 Status run(Call& call) {
+  take_turn();
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
   if (events::wanted()) [[unlikely]] {
@@ -194,7 +207,8 @@ Status run(Call& call) {
 }
 
 Status start(Call& call, p2p::Request** request) {
-  call.tag = call.comm->next_collective_tag();
+  call.tag = call.comm->next_nonblocking_tag();
+  call.members = &members_of(*call.comm, Sequence::kNonblocking);
   auto pending = std::make_unique<PendingCall>(call);
   if (events::wanted()) [[unlikely]]
     if (call_checker != nullptr) HR_TRY(call_checker(call));

@@ -62,12 +62,19 @@ class Communicator final : public Object {
 
   // The tag of the next collective operation: members start collectives in the same order (section 6.14), so the
   // same operation gets the same tag everywhere, and operations under way at once do not mix.
-  [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x3fffffff); }
+  [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x1fffffff); }
+  // Non-blocking ones have a sequence of their own: programs exist that start one before a blocking one here and after
+  // it there, against section 6.12.
+  static constexpr int kFirstNonblockingTag = 0x20000000;
+  [[nodiscard]] int next_nonblocking_tag() noexcept {
+    return kFirstNonblockingTag + static_cast<int>(nonblocking_sequence_++ & 0x1fffffff);
+  }
 
   int rank_ = 0;
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
   std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
   std::uint32_t collective_sequence_ = 0;
+  std::uint32_t nonblocking_sequence_ = 0;
   std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
   std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
   std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)

@@ -219,7 +219,12 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
     arrived = arrived || channel_->take(&text);
     return (arrived && channel_->flushed()) || !status.ok();
   });
-  if (!arrived || !channel_->flushed()) return status;
+  if (!arrived || !channel_->flushed()) {
+    // Where processes may die, it has, or one of its group, and it has given up.
+    if (boot::identity().loss_board < 0) return status;
+    const std::string why = take_detail();
+    return fail(Errc::kProcFailed, "%s", why.c_str());
+  }
   if (!status.ok()) static_cast<void>(take_detail());
   other->resize(text.size());
   std::memcpy(other->data(), text.data(), text.size());

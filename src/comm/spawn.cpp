@@ -16,11 +16,15 @@
 #include "boot/boot.hpp"
 #include "boot/port.hpp"
 #include "comm/connect.hpp"
+#include "comm/failure.hpp"
 #include "comm/state.hpp"
 #include "comm/wait_outside.hpp"
+#include "p2p/loss.hpp"
 
 namespace hr::comm {
 namespace {
+
+constexpr double kFailuresLimit = 3;  // seconds
 
 std::unique_ptr<Line> line_over(std::unique_ptr<boot::Channel> channel) {
   return channel != nullptr ? std::make_unique<ChannelLine>(std::move(channel)) : nullptr;
@@ -47,11 +51,20 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   return false;
 }
 
+// The reason for a root to stop waiting for somebody outside: a member of its group has failed, or the communicator has
+// been revoked. The others, who wait for the root, have the same error.
+Status given_up(const Communicator& comm) { return p2p::barred(comm.context() + kCreationContext); }
+
+// How far a spawn has come.
+enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
+
 // At the root: starts them, and waits for their first process to come.
-Status start(const std::vector<boot::SpawnedProgram>& programs, std::unique_ptr<boot::Channel>* channel) {
+Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Stage* stage,
+             std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
   HR_TRY(port.open(may_come_from_elsewhere() || names_hosts(programs)));
   HR_TRY(boot::begin_spawn(programs, port.name()));
+  *stage = Stage::kAskedFor;
   Status status = kOk;
   bool done = false;
   wait_outside([&] {
@@ -62,8 +75,10 @@ Status start(const std::vector<boot::SpawnedProgram>& programs, std::unique_ptr<
   wait_outside([&] {
     *channel = port.accept();
     if (*channel == nullptr) status = boot::spawned_are_there();
+    if (*channel == nullptr && status.ok()) status = given_up(comm);
     return *channel != nullptr || !status.ok();
   });
+  if (status.ok()) *stage = Stage::kStarted;
   return status;
 }
 
@@ -76,8 +91,20 @@ std::vector<std::unique_ptr<boot::Port>>::iterator find_port(const std::string& 
                       [&](const std::unique_ptr<boot::Port>& each) { return each->name() == name; });
 }
 
-Status accept_at(const std::string& name, std::unique_ptr<boot::Channel>* channel) {
+// Where the job goes on without processes that die, one that dies meanwhile may have been the one to connect: the
+// caller decides whether to wait for another.
+Status may_not_come(std::size_t losses_before) {
+  const std::span<const int> losses = p2p::losses();
+  if (losses.size() == losses_before) return kOk;
+  return fail(Errc::kProcFailed,
+              "process %d, which may have been about to connect, has failed; call MPI_Comm_accept again to wait for "
+              "others",
+              losses.back());
+}
+
+Status accept_at(const Communicator& comm, const std::string& name, std::unique_ptr<boot::Channel>* channel) {
   Status status = kOk;
+  const std::size_t losses = p2p::losses().size();
   wait_outside([&] {
     // Another thread may close it.
     const auto port = find_port(name);
@@ -86,31 +113,36 @@ Status accept_at(const std::string& name, std::unique_ptr<boot::Channel>* channe
       return true;
     }
     *channel = (*port)->accept();
-    return *channel != nullptr;
+    if (*channel == nullptr) status = given_up(comm);
+    if (*channel == nullptr && status.ok()) status = may_not_come(losses);
+    return *channel != nullptr || !status.ok();
   });
   return status;
 }
 
-// Until the other side greets, the time is up, or the connection ends.
-Status greet(boot::Channel& channel, double end) {
+// Until the other side greets, the time is up, the connection ends, or the call is given up.
+Status greet(const Communicator& comm, boot::Channel& channel, double end, Status* abandoned) {
   Status status = kOk;
   wait_outside([&] {
     status = channel.step();
-    return channel.greeted() || !status.ok() || now_seconds() > end;
+    if (status.ok() && !channel.greeted()) *abandoned = given_up(comm);
+    return channel.greeted() || !status.ok() || !abandoned->ok() || now_seconds() > end;
   });
   return status;
 }
 
 // Until the other side greets: it does when it accepts. One that has too many callers at once drops some, and these
 // come again.
-Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::Channel>* channel) {
+Status call_port(const Communicator& comm, const std::string& name, double seconds,
+                 std::unique_ptr<boot::Channel>* channel) {
   constexpr int kCalls = 5;
   constexpr double kPause = 0.1;
   const double end = now_seconds() + seconds;
-  Status status = kOk;
+  Status status = kOk, abandoned = kOk;
   for (int call = 1; call <= kCalls; ++call) {
     HR_TRY(boot::dial(name, channel));
-    status = greet(**channel, end);
+    status = greet(comm, **channel, end, &abandoned);
+    HR_TRY(abandoned);
     if (status.ok() || status.errc() == Errc::kPort || call == kCalls) break;
     const double again = now_seconds() + kPause * call;
     wait_outside([&] { return now_seconds() > again; });
@@ -119,12 +151,38 @@ Status call_port(const std::string& name, double seconds, std::unique_ptr<boot::
   const std::string port = boot::shown_port(name);
   if (status.ok()) {
     return fail(Errc::kPort,
-                "nobody accepted at %s within %g s (HEADRACE_CONNECT_TIMEOUT): has the process "
+                "nobody accepted at %s within %g s (HEADRACE_CONNECT_TIMEOUT, or the info key timeout): has the process "
                 "that opened it called MPI_Comm_accept?",
                 port.c_str(), seconds);
   }
   const std::string why = take_detail();
   return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
+}
+
+// After a spawn that failed, on every member: the error codes of the processes that did; of all, where nobody knows.
+// Processes may end a little later than the connection to them.
+void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
+  Blob told;
+  if (comm.rank() == root && stage != Stage::kRefusedHere) {
+    bool known = false;
+    std::vector<int> failed;
+    const double end = now_seconds() + (stage == Stage::kStarted ? kFailuresLimit : 0);
+    wait_outside([&] {
+      failed = boot::spawned_failures(&known);
+      return known || now_seconds() > end;
+    });
+    told.resize(failed.size() * sizeof(int));
+    if (!failed.empty()) std::memcpy(told.data(), failed.data(), told.size());
+  }
+  const Participants participants(comm);
+  if (!tell(participants.next_creation(comm), root, kOk, &told).ok()) told.clear();
+  std::vector<int> failed(told.size() / sizeof(int));
+  if (!failed.empty()) std::memcpy(failed.data(), told.data(), told.size());
+  std::fill(codes->begin(), codes->end(), failed.empty() ? code.code() : 0);
+  for (const int rank : failed) {
+    if (rank >= 0 && static_cast<std::size_t>(rank) < codes->size())
+      (*codes)[static_cast<std::size_t>(rank)] = code.code();
+  }
 }
 
 }  // namespace
@@ -134,9 +192,10 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
   Blob told;
+  Stage stage = Stage::kRefusedHere;
   const bool is_root = comm.rank() == root;
   if (is_root) {
-    if (at_root.ok()) at_root = start(programs, &channel);
+    if (at_root.ok()) at_root = start(comm, programs, &stage, &channel);
     const int count = std::accumulate(programs.begin(), programs.end(), 0,
                                       [](int sum, const boot::SpawnedProgram& each) { return sum + each.processes; });
     const int words[2] = {count, at_root.code()};
@@ -150,7 +209,13 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   int words[2] = {};
   std::memcpy(words, told.data(), sizeof words);
   codes->assign(static_cast<std::size_t>(std::max(words[0], 0)), words[1]);
-  return connect_over(comm, root, at_root, std::move(channel), result);
+  const Status connected = connect_over(comm, root, at_root, std::move(channel), result);
+  if (connected.ok()) return kOk;
+  std::string why = take_detail();
+  note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
+  set_detail(std::move(why));
+  // The children were started and have not come: MPI_ERR_SPAWN says that, unless a member of this group has failed.
+  return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 
 Status meet_parent() {
@@ -159,7 +224,7 @@ Status meet_parent() {
   if (port.empty()) return kOk;
   std::unique_ptr<boot::Channel> channel;
   const Status at_root =
-      world()->rank() == 0 ? call_port(port, std::numeric_limits<double>::infinity(), &channel) : kOk;
+      world()->rank() == 0 ? call_port(*world(), port, std::numeric_limits<double>::infinity(), &channel) : kOk;
   Ref<Communicator> made;
   HR_TRY(connect_over(*world(), 0, at_root, std::move(channel), &made));
   made->name_ = "MPI_COMM_PARENT";
@@ -187,14 +252,15 @@ Status close_port(const std::string& name) {
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result) {
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = comm.rank() == root ? accept_at(port, &channel) : kOk;
+  const Status at_root = comm.rank() == root ? accept_at(comm, port, &channel) : kOk;
   return connect_over(comm, root, at_root, std::move(channel), result);
 }
 
-Status connect(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result) {
+Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result) {
   HR_TRY(check_intra(comm));
   std::unique_ptr<boot::Channel> channel;
-  const Status at_root = comm.rank() == root ? call_port(port, knobs().connect_timeout, &channel) : kOk;
+  const double limit = seconds >= 0 ? seconds : knobs().connect_timeout;
+  const Status at_root = comm.rank() == root ? call_port(comm, port, limit, &channel) : kOk;
   return connect_over(comm, root, at_root, std::move(channel), result);
 }
 

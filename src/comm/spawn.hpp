@@ -29,8 +29,9 @@ Status open_port(std::string* name);
 // Callers that nobody has accepted are turned away. MPI_ERR_PORT: no open port of this process.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
-// MPI_ERR_PORT also where the port was closed before anybody accepted.
-Status connect(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
+// MPI_ERR_PORT also where the port was closed before anybody accepted, or nobody does in time. `seconds`: at the root;
+// less than 0: knob connect_timeout.
+Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result);
 
 // MPI_Comm_join: over a connected stream socket, which is free again afterwards.
 Status join(int socket, Ref<Communicator>* result);

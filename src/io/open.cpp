@@ -87,6 +87,7 @@ Status open(comm::Communicator& comm, const char* name, int amode, const comm::I
   if (info != nullptr) file->hints_.take(*info);
   HR_TRY(agree_on_mode(*file, amode, name));
   HR_TRY(open_everywhere(*file, name, amode));
+  if (file->sequential()) file->disk_->take_in_sequence();
   file->view_ = FileView::bytes();
   file->shared_ = std::make_unique<SharedWords>(*file->comm_);
   HR_TRY(p2p::run_blocking(file->shared_->open(file->members())));

@@ -63,6 +63,8 @@ Status PosixFile::open(const std::string& path, int flags, unsigned permissions)
   return kOk;
 }
 
+void PosixFile::take_in_sequence() noexcept { stream_ = ::lseek(descriptor_, 0, SEEK_CUR) < 0 && errno == ESPIPE; }
+
 Status PosixFile::close() {
   const int closed = descriptor_ < 0 ? 0 : ::close(descriptor_);
   descriptor_ = -1;
@@ -72,8 +74,9 @@ Status PosixFile::close() {
 
 Status PosixFile::read(Count offset, std::byte* to, std::size_t bytes, std::size_t* done) const {
   for (*done = 0; *done < bytes;) {
-    const ssize_t moved = ::pread(descriptor_, to + *done, std::min(bytes - *done, kMostAtOnce),
-                                  static_cast<off_t>(offset + static_cast<Count>(*done)));
+    const std::size_t now = std::min(bytes - *done, kMostAtOnce);
+    const auto at = static_cast<off_t>(offset + static_cast<Count>(*done));
+    const ssize_t moved = stream_ ? ::read(descriptor_, to + *done, now) : ::pread(descriptor_, to + *done, now, at);
     if (moved == 0) return kOk;
     if (moved > 0) {
       *done += static_cast<std::size_t>(moved);
@@ -86,8 +89,10 @@ Status PosixFile::read(Count offset, std::byte* to, std::size_t bytes, std::size
 
 Status PosixFile::write(Count offset, const std::byte* from, std::size_t bytes, std::size_t* done) const {
   for (*done = 0; *done < bytes;) {
-    const ssize_t moved = ::pwrite(descriptor_, from + *done, std::min(bytes - *done, kMostAtOnce),
-                                   static_cast<off_t>(offset + static_cast<Count>(*done)));
+    const std::size_t now = std::min(bytes - *done, kMostAtOnce);
+    const auto at = static_cast<off_t>(offset + static_cast<Count>(*done));
+    const ssize_t moved =
+        stream_ ? ::write(descriptor_, from + *done, now) : ::pwrite(descriptor_, from + *done, now, at);
     if (moved > 0) {
       *done += static_cast<std::size_t>(moved);
     } else if (moved == 0) {

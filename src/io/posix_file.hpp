@@ -21,6 +21,9 @@ class PosixFile {
 
   // Flags and permissions of open(2).
   Status open(const std::string& path, int flags, unsigned permissions);
+  // Offsets mean nothing where the file has none (a pipe, a terminal, a socket), whose data comes in the order of the
+  // calls: MPI_MODE_SEQUENTIAL. Else such files refuse to be read or written.
+  void take_in_sequence() noexcept;
   Status close();
 
   // *done: bytes that were moved, also with an error. Fewer than wanted without an error: the file ends there.
@@ -38,6 +41,7 @@ class PosixFile {
 
  private:
   int descriptor_ = -1;
+  bool stream_ = false;
   std::string path_;
 };
 

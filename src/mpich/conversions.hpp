@@ -84,8 +84,11 @@ struct ErrorCode {
   static int other_in(int code) noexcept;
 };
 
-inline void* buffer_in(void* buffer) noexcept { return buffer == kInPlace ? MPI_IN_PLACE : buffer; }
-inline const void* buffer_in(const void* buffer) noexcept { return buffer == kInPlace ? MPI_IN_PLACE : buffer; }
+// MPI_IN_PLACE of the standard ABI is an address like others here, which empty buffers may have: they have none then.
+inline void* buffer_in(void* buffer) noexcept {
+  return buffer == kInPlace ? MPI_IN_PLACE : buffer == MPI_IN_PLACE ? nullptr : buffer;
+}
+inline const void* buffer_in(const void* buffer) noexcept { return buffer_in(const_cast<void*>(buffer)); }
 
 inline void* automatic_in(void* buffer) noexcept { return buffer == kAutomatic ? MPI_BUFFER_AUTOMATIC : buffer; }
 // `buffer_addr` is the address of a pointer.

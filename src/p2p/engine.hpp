@@ -135,6 +135,8 @@ std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
 // A receive that is to be interrupted for this reason (loss.hpp).
 [[nodiscard]] bool may_be_interrupted(const Request& receive, Status why) noexcept;
 void interrupt(Request& receive, Status why);
+// MPI_Cancel of a send or receive that is under way (request.cpp).
+Status cancel_message(Request& request);
 // Gives the request to the transport or queues it (send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts it, or completes it from an unexpected message (receive.cpp).

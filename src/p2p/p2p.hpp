@@ -93,8 +93,10 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
 // Sends and receives (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made progress.
-// What was sent eagerly is complete already.
+// What was sent eagerly is complete already. Partitioned and collective operations: MPI_ERR_REQUEST.
 Status cancel(Request& request);
+// Whether MPI_Request_free may have it. MPI_ERR_REQUEST: a partitioned operation under way (section 4.2).
+Status may_free(const Request& request);
 
 // An already complete request, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);

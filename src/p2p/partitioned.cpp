@@ -148,6 +148,17 @@ Status Partitioned::start(Request& request) {
   return kOk;
 }
 
+Status Partitioned::cancel(Request& request) { return request.complete() ? kOk : under_way("cancelled"); }
+Status Partitioned::may_free() const { return under_way("freed"); }
+
+Status Partitioned::under_way(const char* verb) const {
+  return fail(Errc::kRequest,
+              "the partitioned %s rank %d with tag %d is under way and cannot be %s: %scomplete it with MPI_Wait or "
+              "MPI_Test first",
+              is_receive_ ? "receive from" : "send to", arguments_.peer_rank, arguments_.tag, verb,
+              is_receive_ ? "" : "mark all partitions as ready (MPI_Pready) and ");
+}
+
 void Partitioned::begin_ready() {
   look_for_ready_ = false;
   for (std::size_t i = 0; i < parts_.size() && !given_up_; ++i) {

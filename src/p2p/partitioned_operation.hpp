@@ -34,6 +34,9 @@ class Partitioned final : public RequestState {
   ~Partitioned() override;
 
   Status start(Request& request) override;
+  // Both are errors while it is under way (section 4.2): it goes on, and has still to be completed.
+  Status cancel(Request& request) override;
+  [[nodiscard]] Status may_free() const override;
   [[nodiscard]] const char* what() const noexcept override {
     return is_receive_ ? "partitioned receive" : "partitioned send";
   }
@@ -62,6 +65,7 @@ class Partitioned final : public RequestState {
   void report();
 
  private:
+  [[nodiscard]] Status under_way(const char* verb) const;
   Status make_parts(int count);
   Status make_part(std::size_t offset, std::size_t bytes, Part* part);
   void begin(std::size_t index);

@@ -40,6 +40,8 @@ class PersistentState final : public RequestState {
     return kOk;
   }
 
+  Status cancel(Request& request) override { return cancel_message(request); }
+
   [[nodiscard]] const char* what() const noexcept override {
     return is_receive_ ? "persistent receive" : "persistent send";
   }

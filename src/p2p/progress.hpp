@@ -193,14 +193,14 @@ class TestPacing {
   static bool pause();
 };
 
-// The round of a call that asks for something. known(): whether there is an answer.
+// The round of a call that asks for something; true when something moved. known(): whether there is an answer.
 template <class Known>
-void poll_for_test(Known&& known) {
+bool poll_for_test(Known&& known) {
   if (poll()) {
     TestPacing::found();
-  } else if (TestPacing::should_pause() && !known() && TestPacing::pause()) {
-    poll();
+    return true;
   }
+  return TestPacing::should_pause() && !known() && TestPacing::pause() && poll();
 }
 
 }  // namespace hr::p2p

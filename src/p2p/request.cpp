@@ -12,6 +12,8 @@ Status RequestState::start(Request& /*request*/) {
 
 Status RequestState::cancel(Request& /*request*/) { return fail(Errc::kRequest, "a %s cannot be cancelled", what()); }
 
+Status RequestState::may_free() const { return kOk; }
+
 Status RequestState::query(Request& /*request*/, Completion* /*completion*/) { return kOk; }
 
 Status RequestState::retire(Request& /*request*/) { return kOk; }
@@ -37,11 +39,18 @@ void complete_as_cancelled(Request& request) {
 
 }  // namespace
 
-// What has met its other side runs to completion (section 3.8.4).
 Status cancel(Request& request) {
-  using Phase = Request::Phase;
   if (!request.active()) return kOk;
-  if (request.state_ != nullptr && !request.persistent()) return request.state_->cancel(request);
+  return request.state_ != nullptr ? request.state_->cancel(request) : cancel_message(request);
+}
+
+Status may_free(const Request& request) {
+  return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
+}
+
+// What has met its other side runs to completion (section 3.8.4).
+Status cancel_message(Request& request) {
+  using Phase = Request::Phase;
   // Also one that is interrupted (loss.hpp), and looks complete.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {

@@ -57,6 +57,8 @@ class RequestState {
   // Persistent requests: MPI_Start. Others: MPI_ERR_REQUEST.
   virtual Status start(Request& request);
   virtual Status cancel(Request& request);
+  // Whether the program may free the request while the operation is under way. Others go on without their handle.
+  [[nodiscard]] virtual Status may_free() const;
   // Called when a wait or test is about to report the completion (generalized requests fill it in).
   virtual Status query(Request& request, Completion* completion);
   // Called once a complete request is about to be freed (generalized requests call the program's function).

@@ -3,6 +3,7 @@
 #include "base/counters.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/progress.hpp"
 #include "rma/describe.hpp"
 #include "rma/epoch.hpp"
 #include "rma/operation.hpp"
@@ -105,6 +106,15 @@ Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
 
 }  // namespace
 
+void quick::let_others_in(const Window& window, int read) {
+  calls_to_turn = kCallsPerTurn;
+  if (read == window.rank()) {
+    p2p::poll_for_test([] { return false; });
+  } else {
+    p2p::poll();
+  }
+}
+
 namespace {
 
 // What a call with a request hands out when all is done.
@@ -117,6 +127,7 @@ Status done(p2p::Request** request) {
 
 Status put_any(const void* origin, Count count, Datatype& type, const Target& target, Window& window,
                p2p::Request** request) {
+  if (request != nullptr) quick::take_turn(window);
   if (request != nullptr && quick::put(origin, count, type, target, window, true)) return done(request);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
@@ -128,6 +139,7 @@ Status put_any(const void* origin, Count count, Datatype& type, const Target& ta
 
 Status get_any(void* origin, Count count, Datatype& type, const Target& target, Window& window,
                p2p::Request** request) {
+  if (request != nullptr) quick::take_turn(window, target.rank);
   if (request != nullptr && quick::get(origin, count, type, target, window, true)) return done(request);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
@@ -139,6 +151,7 @@ Status get_any(void* origin, Count count, Datatype& type, const Target& target, 
 
 Status accumulate(const void* origin, Count count, Datatype& type, const Target& target, Op& op, Window& window,
                   p2p::Request** request) {
+  quick::take_turn(window);
   if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
       op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
     const auto bytes = static_cast<std::size_t>(type.size());
@@ -160,6 +173,7 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
 
 Status get_accumulate(const void* origin, Count count, Datatype* type, void* result, Count result_count,
                       Datatype& result_type, const Target& target, Op& op, Window& window, p2p::Request** request) {
+  quick::take_turn(window, op.kind() == OpKind::kNoOp ? target.rank : -1);
   HR_TRY(check_access(window, target.rank, request != nullptr));
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kGetAccumulate};

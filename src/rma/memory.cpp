@@ -131,7 +131,9 @@ void place_members(Window& window, const Plan& plan, bool data) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
-    member.base = member.bytes == 0 ? nullptr : begin + plan.offsets[i];
+    // In a shared window an empty part has a place among the others', too (MPI 5.0 section 12.2.3).
+    const bool placed = member.bytes != 0 || window.flavor_ == Flavor::kShared;
+    member.base = placed ? begin + plan.offsets[i] : nullptr;
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;
   }
 }

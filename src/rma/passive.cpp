@@ -6,6 +6,7 @@
 #include "p2p/progress.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
+#include "rma/quick.hpp"
 #include "rma/rma.hpp"
 #include "rma/state.hpp"
 #include "rma/wire.hpp"
@@ -103,6 +104,7 @@ Status lock_nobody(Window& window) {
 }  // namespace
 
 Status lock(Window& window, int type, int rank, int assertion) {
+  quick::take_turn(window);
   if (type != abi::kLockExclusive && type != abi::kLockShared)
     return fail(Errc::kLocktype, "lock_type is %d; it may be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED", type);
   if (rank != abi::kProcNull) HR_TRY(check_rank(window, rank));
@@ -122,6 +124,7 @@ Status lock(Window& window, int type, int rank, int assertion) {
 }
 
 Status unlock(Window& window, int rank) {
+  quick::take_turn(window);
   if (rank == abi::kProcNull && window.nobody_locked_) {
     window.nobody_locked_ = false;
     if (--window.locks_ == 0) window.epoch_ = Epoch::kNone;
@@ -138,6 +141,7 @@ Status unlock(Window& window, int rank) {
 }
 
 Status lock_all(Window& window, int assertion) {
+  quick::take_turn(window);
   HR_TRY(check_assertion(assertion, "MPI_Win_lock_all"));
   HR_TRY(check_locks(window, "MPI_Win_lock_all"));
   HR_TRY(check_no_access(window, "MPI_Win_lock_all"));
@@ -168,6 +172,7 @@ Status flush_any(Window& window, int rank, bool local) {
 }
 
 Status flush_all(Window& window, bool local) {
+  quick::take_turn(window);
   HR_TRY(check_passive(window, local ? "MPI_Win_flush_local_all" : "MPI_Win_flush_all"));
   return finish_operations(window, local);
 }

@@ -17,6 +17,18 @@
 
 namespace hr::rma::quick {
 
+// Calls that are over at once let others in now and then: a program that polls its own memory by them would else keep
+// away what others do there by messages. `read`: whose memory the call reads; where it is this process's own, as such a
+// program's calls do, its core is given to others if it asks in vain (p2p/progress.hpp, TestPacing). Threads: library
+// lock.
+inline constexpr unsigned kCallsPerTurn = 32;
+inline constinit unsigned calls_to_turn = kCallsPerTurn;
+[[gnu::cold, gnu::noinline]] void let_others_in(const Window& window, int read);
+inline void take_turn(const Window& window, int read = -1) {
+  if (--calls_to_turn == 0) [[unlikely]]
+    let_others_in(window, read);
+}
+
 // Of the target's part as one run of `bytes` bytes. nullptr: go the long way.
 inline std::byte* run_of(Window& window, int rank, Count displacement, Count count, const layout::Datatype& type,
                          std::size_t bytes) noexcept {

@@ -52,10 +52,12 @@ Status put_any(const void* origin, Count count, layout::Datatype& type, const Ta
 Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
                p2p::Request** request);
 inline Status put(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  quick::take_turn(window);
   return quick::put(origin, count, type, target, window, false) ? kOk
                                                                 : put_any(origin, count, type, target, window, nullptr);
 }
 inline Status get(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window) {
+  quick::take_turn(window, target.rank);
   return quick::get(origin, count, type, target, window, false) ? kOk
                                                                 : get_any(origin, count, type, target, window, nullptr);
 }
@@ -69,6 +71,7 @@ Status fetch_and_op_any(const void* origin, void* result, layout::Datatype& type
                         layout::Op& op, Window& window);
 inline Status fetch_and_op(const void* origin, void* result, layout::Datatype& type, int rank, Count displacement,
                            layout::Op& op, Window& window) {
+  quick::take_turn(window, op.kind() == layout::OpKind::kNoOp ? rank : -1);
   return quick::fetch(origin, result, type, rank, displacement, op, window)
              ? kOk
              : fetch_and_op_any(origin, result, type, rank, displacement, op, window);
@@ -77,6 +80,7 @@ Status compare_and_swap_any(const void* origin, const void* compare, void* resul
                             Count displacement, Window& window);
 inline Status compare_and_swap(const void* origin, const void* compare, void* result, layout::Datatype& type, int rank,
                                Count displacement, Window& window) {
+  quick::take_turn(window);
   return quick::swap(origin, compare, result, type, rank, displacement, window)
              ? kOk
              : compare_and_swap_any(origin, compare, result, type, rank, displacement, window);
@@ -96,6 +100,7 @@ Status unlock_all(Window& window);
 // `local`: the origin's buffers may be used again; else the target's memory has changed, too.
 Status flush_any(Window& window, int rank, bool local);
 inline Status flush(Window& window, int rank, bool local) {
+  quick::take_turn(window);
   return quick::flush(window, rank) ? kOk : flush_any(window, rank, local);
 }
 Status flush_all(Window& window, bool local);

@@ -4,6 +4,7 @@
 //   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
 //   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
 //   recover leave SEED                  as "random", but who sees the error ends at once, by MPI_Finalize
+//   recover told-OPERATION              barrier, send, receive or request: see be_told()
 //   recover wait                        says who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
@@ -525,6 +526,30 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
   solver.check();
 }
 
+// A rank dies, and another one revokes the communicator that all the others call in a loop, whose calls fail at once:
+// each is told of the revocation. Codes are their classes.
+void be_told(const Group& group, const std::string& by) {
+  now_doing = "told";
+  constexpr int kVictim = 1;
+  if (group.rank == kVictim) ::raise(SIGKILL);
+  for (int value = 0, code = MPI_SUCCESS; code != MPIX_ERR_REVOKED;) {
+    if (by == "barrier") {
+      code = MPI_Barrier(group.comm);
+    } else if (by == "send") {
+      code = MPI_Send(&value, 1, MPI_INT, kVictim, 5, group.comm);
+    } else if (by == "receive") {
+      code = MPI_Recv(&value, 1, MPI_INT, kVictim, 5, group.comm, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Request request = MPI_REQUEST_NULL;
+      code = MPI_Irecv(&value, 1, MPI_INT, kVictim, 5, group.comm, &request);
+      if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    CHECK(code == MPI_SUCCESS || code == MPIX_ERR_PROC_FAILED || code == MPIX_ERR_REVOKED);
+    if (code == MPIX_ERR_PROC_FAILED) CHECK(text_of(code).find("rank 1") != std::string::npos);
+    if (code == MPIX_ERR_PROC_FAILED && group.rank == 0) CHECK_OK(MPIX_Comm_revoke(group.comm));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -543,6 +568,9 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     while (MPI_Barrier(group.comm) == MPI_SUCCESS) {
     }
+    recover(group, false);
+  } else if (std::strncmp(name, "told-", 5) == 0) {
+    be_told(group, name + 5);
     recover(group, false);
   } else if (std::strcmp(name, "solver") == 0) {
     solve(group, deaths, plan);

@@ -33,6 +33,14 @@ void categories() {
   each_once(variables, MPI_T_category_get_cvars);
   each_once(figures, MPI_T_category_get_pvars);
   each_once(events, MPI_T_category_get_events);
+  // Their one result may not be left out.
+  for (auto* const number :
+       {MPI_T_cvar_get_num, MPI_T_pvar_get_num, MPI_T_category_get_num, MPI_T_event_get_num, MPI_T_source_get_num}) {
+    CHECK_EQ(number(nullptr), MPI_T_ERR_INVALID);
+    int told = 0;
+    CHECK_OK(number(&told));
+    CHECK(told > 0);
+  }
   CHECK_OK(MPI_T_category_get_categories(0, 0, nullptr));
   CHECK_EQ(MPI_T_category_get_categories(count, 0, nullptr), MPI_T_ERR_INVALID_INDEX);
 }

@@ -81,6 +81,8 @@ class PersistentBuffered final : public p2p::RequestState {
     request.finish(p2p::Completion{});
     return kOk;
   }
+  // It is complete as soon as it is started.
+  Status cancel(p2p::Request& /*request*/) override { return kOk; }
   [[nodiscard]] const char* what() const noexcept override { return "persistent buffered send"; }
 
  private:

@@ -113,6 +113,7 @@ int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked) {
   static constexpr Call kCall{"MPIX_Comm_ack_failed"};
   return enter(kCall, comm, [num_to_ack, num_acked](comm::Communicator& object) {
     if (num_acked == nullptr) return null_pointer("num_acked");
+    p2p::poll();  // a program that only asks this learns of failures, too
     *num_acked = comm::acknowledge(object, num_to_ack);
     return kOk;
   });

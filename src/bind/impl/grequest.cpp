@@ -69,8 +69,11 @@ Status grequest_complete(MPI_Request request) {
   }
   if (object->complete()) return fail(Errc::kRequest, "the generalized request is already complete");
   object->finish(p2p::Completion{});
+  // The program has freed the handle: its free_fn is called here, and what it returns is this call's error.
+  const bool last = object->references() == 1;
+  const Status freed = last ? object->state_->retire(*object) : kOk;
   release(object);
-  return kOk;
+  return freed;
 }
 
 }  // namespace hr::bind::impl

@@ -1,6 +1,7 @@
 // Processes that come and go (MPI 5.0 sections 11.8 to 11.10).
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -66,6 +67,15 @@ Status spawn(comm::Communicator& comm, int root, Status at_root, const std::vect
   return status;
 }
 
+// The info's key "timeout", in seconds as with MPICH; -1: the default.
+double time_limit(const comm::Info* info) {
+  const std::string* const text = info != nullptr ? info->get("timeout") : nullptr;
+  if (text == nullptr) return -1;
+  char* end = nullptr;
+  const double seconds = std::strtod(text->c_str(), &end);
+  return end != text->c_str() && *end == '\0' && seconds >= 0 ? seconds : -1;
+}
+
 void copy_port(const std::string& port, char* port_name) {
   const std::size_t length = ::strnlen(port.c_str(), MPI_MAX_PORT_NAME - 1);
   std::memcpy(port_name, port.data(), length);
@@ -118,9 +128,9 @@ Status comm_accept(const char* port_name, comm::Info* /*info*/, int root, comm::
   return comm::accept(comm, root, comm.rank() == root ? port_name : "", &newcomm);
 }
 
-Status comm_connect(const char* port_name, comm::Info* /*info*/, int root, comm::Communicator& comm,
+Status comm_connect(const char* port_name, comm::Info* info, int root, comm::Communicator& comm,
                     Ref<comm::Communicator>& newcomm) {
-  return comm::connect(comm, root, comm.rank() == root ? port_name : "", &newcomm);
+  return comm::connect(comm, root, comm.rank() == root ? port_name : "", time_limit(info), &newcomm);
 }
 
 Status comm_join(int fd, Ref<comm::Communicator>& intercomm) { return comm::join(fd, &intercomm); }

@@ -15,7 +15,7 @@ class RequestArray {
  public:
   Status look_up(int count, const MPI_Request* handles) {
     count_ = count;
-    if (count > kInline) large_ = std::make_unique<p2p::Request*[]>(static_cast<std::size_t>(count));
+    if (count > kInline) large_ = std::make_unique_for_overwrite<p2p::Request*[]>(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) HR_TRY(find_request(handles[i], i, &data()[i]));
     return kOk;
   }
@@ -29,6 +29,18 @@ class RequestArray {
   p2p::Request* small_[kInline];
   std::unique_ptr<p2p::Request*[]> large_;
 };
+
+// The round of a call that asks for one request. Those that ask for a null or inactive one again and again let others
+// in now and then.
+void poll_for(const p2p::Request* request, TestGuard& guard) {
+  constexpr unsigned kCallsPerTurn = 32;
+  thread_local unsigned calls = 0;
+  if (!is_ready(request)) {
+    guard.poll_unless([] { return false; });
+  } else if (!counts(request) && ++calls % kCallsPerTurn == 0) [[unlikely]] {
+    guard.poll_unless([] { return true; });
+  }
+}
 
 MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
@@ -48,6 +60,12 @@ void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_S
   blame_element(index, status->MPI_ERROR);
 }
 
+// Errors are raised where the operation was started.
+Status raised_for(const p2p::Request& request, Status status) {
+  if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
+  return status;
+}
+
 // Waits for those that are not ready, in order, and reports each of them.
 Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* statuses) {
   Status first = kOk;
@@ -65,12 +83,19 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
   return first;
 }
 
-bool all_ready(RequestArray& requests) {
-  for (int i = 0; i < requests.size(); ++i) {
-    if (!is_ready(requests[i])) return false;
+// Whether all are ready, asked again and again: each time from the first on that was not.
+class AllReady {
+ public:
+  explicit AllReady(RequestArray& requests) noexcept : requests_(requests) {}
+  bool operator()() noexcept {
+    while (at_ < requests_.size() && is_ready(requests_[at_])) ++at_;
+    return at_ == requests_.size();
   }
-  return true;
-}
+
+ private:
+  RequestArray& requests_;
+  int at_ = 0;
+};
 
 bool any_counts(RequestArray& requests) {
   for (int i = 0; i < requests.size(); ++i) {
@@ -89,9 +114,47 @@ int first_ready(RequestArray& requests, bool* any) {
   return -1;
 }
 
-// Progress, then the same. Without any that counts the answer is known before.
+// The first complete request of an array, and the one after which a call that finds nothing has looked at all.
+struct FirstReady {
+  p2p::Request* request = nullptr;
+  int index = -1;
+  bool any = false;  // one counts
+};
+
+// Looks at handles up to the first complete one, so that a program that takes one after the other has not all looked up
+// in every call.
+Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first) {
+  *first = {};
+  for (int i = 0; i < count; ++i) {
+    if (handles[i] == MPI_REQUEST_NULL) continue;
+    p2p::Request* request = nullptr;
+    HR_TRY(find_request(handles[i], i, &request));
+    if (!counts(request)) continue;
+    first->any = true;
+    if (!request->complete()) continue;
+    first->request = request;
+    first->index = i;
+    return kOk;
+  }
+  return kOk;
+}
+
+// A look, progress, and the same. Without any that counts the answer is known before.
+Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first, TestGuard& guard) {
+  Status status = find_first_ready(count, handles, first);
+  if (!status.ok() || first->request != nullptr) return status;
+  const auto known = [&] {
+    status = find_first_ready(count, handles, first);
+    return !status.ok() || first->request != nullptr || !first->any;
+  };
+  guard.poll_unless(known);
+  static_cast<void>(known());
+  return status;
+}
+
+// Progress as long as something moves, then the first: for calls that report all that are complete.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
-  guard.poll_unless([&] { return first_ready(requests, any) >= 0 || !*any; });
+  guard.poll_on([&] { return first_ready(requests, any) >= 0 || !*any; }, [] { return false; });
   return first_ready(requests, any);
 }
 
@@ -120,7 +183,7 @@ Status wait(MPI_Request* request, MPI_Status* status) {
 Status test(MPI_Request* request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
-  if (!is_ready(object)) guard.poll_unless([] { return false; });
+  poll_for(object, guard);
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
   if (counts(object)) guard.enter();
@@ -136,41 +199,43 @@ Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_s
 Status testall(int count, MPI_Request* array_of_requests, int& flag, MPI_Status* array_of_statuses, TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  guard.poll_unless([&] { return all_ready(requests); });
-  flag = all_ready(requests) ? 1 : 0;
+  AllReady all_ready(requests);
+  guard.poll_on(all_ready, all_ready);
+  flag = all_ready() ? 1 : 0;
   if (flag == 0) return kOk;
   if (any_counts(requests)) guard.enter();
   return report_all(requests, array_of_requests, array_of_statuses);
 }
 
 Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status* status) {
-  RequestArray requests;
-  HR_TRY(requests.look_up(count, array_of_requests));
-  bool any = false;
-  int ready = first_ready(requests, &any);
-  if (any && ready < 0) HR_TRY(p2p::wait_until([&] { return (ready = first_ready(requests, &any)) >= 0; }));
-  if (!any) {
+  FirstReady first;
+  HR_TRY(find_first_ready(count, array_of_requests, &first));
+  if (first.request == nullptr && first.any) {
+    RequestArray requests;
+    HR_TRY(requests.look_up(count, array_of_requests));
+    HR_TRY(p2p::wait_until([&] { return (first.index = first_ready(requests, &first.any)) >= 0; }));
+    first.request = requests[first.index];
+  }
+  if (!first.any) {
     index = MPI_UNDEFINED;
     report_empty(status);
     return kOk;
   }
-  index = ready;
-  return report_and_release(&array_of_requests[ready], requests[ready], status);
+  index = first.index;
+  return report_and_release(&array_of_requests[index], first.request, status);
 }
 
 Status testany(int count, MPI_Request* array_of_requests, int& index, int& flag, MPI_Status* status, TestGuard& guard) {
-  RequestArray requests;
-  HR_TRY(requests.look_up(count, array_of_requests));
-  bool any = false;
-  const int ready = first_ready(requests, &any, guard);
+  FirstReady first;
+  HR_TRY(find_first_ready(count, array_of_requests, &first, guard));
   index = MPI_UNDEFINED;
-  flag = any ? 0 : 1;
-  if (!any) report_empty(status);
-  if (ready < 0) return kOk;
-  index = ready;
+  flag = first.any ? 0 : 1;
+  if (!first.any) report_empty(status);
+  if (first.request == nullptr) return kOk;
+  index = first.index;
   flag = 1;
   guard.enter();
-  return report_and_release(&array_of_requests[ready], requests[ready], status);
+  return report_and_release(&array_of_requests[index], first.request, status);
 }
 
 Status waitsome(int incount, MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
@@ -206,7 +271,7 @@ Status testsome(int incount, MPI_Request* array_of_requests, int& outcount, int*
 Status request_get_status(MPI_Request request, int& flag, MPI_Status* status, TestGuard& guard) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(request, -1, &object));
-  if (!is_ready(object)) guard.poll_unless([] { return false; });
+  poll_for(object, guard);
   flag = is_ready(object) ? 1 : 0;
   if (flag == 0) return kOk;
   if (counts(object)) guard.enter();
@@ -217,8 +282,9 @@ Status request_get_status_all(int count, const MPI_Request* array_of_requests, i
                               TestGuard& guard) {
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
-  guard.poll_unless([&] { return all_ready(requests); });
-  flag = all_ready(requests) ? 1 : 0;
+  AllReady all_ready(requests);
+  guard.poll_on(all_ready, all_ready);
+  flag = all_ready() ? 1 : 0;
   if (flag == 0) return kOk;
   if (any_counts(requests)) guard.enter();
   for (int i = 0; i < count; ++i) HR_TRY(report_only(requests[i], at(array_of_statuses, i)));
@@ -227,16 +293,14 @@ Status request_get_status_all(int count, const MPI_Request* array_of_requests, i
 
 Status request_get_status_any(int count, const MPI_Request* array_of_requests, int& index, int& flag,
                               MPI_Status* status, TestGuard& guard) {
-  RequestArray requests;
-  HR_TRY(requests.look_up(count, array_of_requests));
-  bool any = false;
-  const int ready = first_ready(requests, &any, guard);
-  index = ready < 0 ? MPI_UNDEFINED : ready;
-  flag = !any || ready >= 0 ? 1 : 0;
-  if (!any) report_empty(status);
-  if (ready < 0) return kOk;
+  FirstReady first;
+  HR_TRY(find_first_ready(count, array_of_requests, &first, guard));
+  index = first.request == nullptr ? MPI_UNDEFINED : first.index;
+  flag = !first.any || first.request != nullptr ? 1 : 0;
+  if (!first.any) report_empty(status);
+  if (first.request == nullptr) return kOk;
   guard.enter();
-  return report_only(requests[ready], status);
+  return report_only(first.request, status);
 }
 
 Status request_get_status_some(int incount, const MPI_Request* array_of_requests, int& outcount, int* array_of_indices,
@@ -277,13 +341,14 @@ Status cancel(MPI_Request* request) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
   if (object == nullptr) return fail(Errc::kRequest, "request is MPI_REQUEST_NULL, which cannot be cancelled");
-  return p2p::cancel(*object);
+  return raised_for(*object, p2p::cancel(*object));
 }
 
 Status request_free(MPI_Request* request) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
   if (object == nullptr) return fail(Errc::kRequest, "request is MPI_REQUEST_NULL, which cannot be freed");
+  if (const Status allowed = p2p::may_free(*object); !allowed.ok()) return raised_for(*object, allowed);
   Status retired = kOk;
   if (object->complete() && object->state_ != nullptr && !object->persistent())
     retired = object->state_->retire(*object);

@@ -47,7 +47,10 @@ Level wanted_level(const comm::Info* info) {
 Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Session>& session) {
   HR_TRY(comm::check_errhandler(errhandler, comm::ErrhandlerTarget::kSession));
   a_session_begins();
-  HR_TRY(runtime::acquire());
+  if (const Status status = runtime::acquire(); !status.ok()) {
+    blame_handler(errhandler);
+    return status;
+  }
   const Level level = wanted_level(info);
   if (level.value != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (level.value == MPI_THREAD_MULTIPLE) runtime::enable_threads();
@@ -55,6 +58,7 @@ Status session_init(comm::Info* info, comm::Errhandler& errhandler, Ref<comm::Se
       Arena<comm::Session>::instance().create(Ref<comm::Errhandler>::share(&errhandler), std::string(level.name)));
   if (session) return kOk;
   HR_TRY(runtime::release());
+  blame_handler(errhandler);
   return fail(Errc::kNoMem, "no room for another session: finalize some that are not needed");
 }
 

@@ -89,6 +89,7 @@ int t_finalize() {
 
 int t_cvar_get_num(int* num_cvar) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (num_cvar == nullptr) return MPI_T_ERR_INVALID;
   give(num_cvar, static_cast<int>(knob_records().size()));
   return MPI_SUCCESS;
 }
@@ -170,6 +171,7 @@ int t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
 
 int t_category_get_num(int* num_cat) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (num_cat == nullptr) return MPI_T_ERR_INVALID;
   give(num_cat, 1);
   return MPI_SUCCESS;
 }

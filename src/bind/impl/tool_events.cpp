@@ -168,6 +168,7 @@ void count_wanted() {
 
 int t_source_get_num(int* num_sources) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (num_sources == nullptr) return MPI_T_ERR_INVALID;
   give(num_sources, 1);
   return MPI_SUCCESS;
 }
@@ -195,6 +196,7 @@ int t_source_get_timestamp(int source_index, MPI_Count* timestamp) {
 
 int t_event_get_num(int* num_events) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (num_events == nullptr) return MPI_T_ERR_INVALID;
   give(num_events, static_cast<int>(std::size(events::kRecords)));
   return MPI_SUCCESS;
 }

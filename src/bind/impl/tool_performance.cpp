@@ -94,6 +94,7 @@ int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, co
 
 int t_pvar_get_num(int* num_pvar) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (num_pvar == nullptr) return MPI_T_ERR_INVALID;
   give(num_pvar, static_cast<int>(performance_variables().size()));
   return MPI_SUCCESS;
 }

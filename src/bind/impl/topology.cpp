@@ -2,6 +2,7 @@
 #include "comm/topology.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "base/abi.hpp"
 #include "bind/impl.hpp"
@@ -99,8 +100,12 @@ Status cart_create(comm::Communicator& comm_old, int ndims, const int* dims, con
 
 Status cart_map(comm::Communicator& comm, int ndims, const int* dims, const int*, int& newrank) {
   HR_TRY(check_length("ndims", ndims, Errc::kDims));
+  // A grid with a dimension of 0 has no nodes, and nobody a place in it: other libraries say so, too.
+  const std::span grid(dims, static_cast<std::size_t>(ndims));
+  const bool empty =
+      std::ranges::find(grid, 0) != grid.end() && std::ranges::all_of(grid, [](int n) { return n >= 0; });
   int nodes = 0;
-  HR_TRY(comm::check_grid({dims, static_cast<std::size_t>(ndims)}, &nodes));
+  if (!empty) HR_TRY(comm::check_grid(grid, &nodes));
   if (nodes > comm.size()) {
     return fail(Errc::kDims, "the grid has %d nodes, the communicator only %d processes", nodes, comm.size());
   }

@@ -8,7 +8,8 @@
 
 namespace hr::coll {
 
-Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) : comm_(comm) {
+Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs, Sequence sequence)
+    : comm_(comm), sequence_(sequence) {
   std::map<int, int> numbers;  // by the host's number in the job
   for (const int proc : procs)
     host_.push_back(numbers.emplace(boot::processes().host_of(proc), static_cast<int>(numbers.size())).first->second);
@@ -21,15 +22,15 @@ Hosts::Hosts(const comm::Communicator& comm, comm::ProcList procs) : comm_(comm)
   std::stable_sort(by_host_.begin(), by_host_.end(), [&](int a, int b) { return of(a) < of(b); });
   own_host_ = of(comm.rank());
   const std::span<const int> here = ranks(own_host_);
-  here_ = std::make_unique<Members>(comm, std::vector<int>(here.begin(), here.end()));
-  if (here_->own() == 0) firsts_ = std::make_unique<Members>(comm, speakers(-1));
+  here_ = std::make_unique<Members>(comm, std::vector<int>(here.begin(), here.end()), sequence);
+  if (here_->own() == 0) firsts_ = std::make_unique<Members>(comm, speakers(-1), sequence);
 }
 
 const Members& Hosts::lasts() const {
   if (lasts_ == nullptr) {
     std::vector<int> ranks;
     for (int host = 0; host < count(); ++host) ranks.push_back(by_host_[index(begin(host + 1) - 1)]);
-    lasts_ = std::make_unique<Members>(comm_, std::move(ranks));
+    lasts_ = std::make_unique<Members>(comm_, std::move(ranks), sequence_);
   }
   return *lasts_;
 }
@@ -38,7 +39,7 @@ const Members& Hosts::alike() const {
   if (alike_ == nullptr) {
     std::vector<int> ranks;
     for (int host = 0; host < count(); ++host) ranks.push_back(by_host_[index(begin(host) + here_->own())]);
-    alike_ = std::make_unique<Members>(comm_, std::move(ranks));
+    alike_ = std::make_unique<Members>(comm_, std::move(ranks), sequence_);
   }
   return *alike_;
 }

@@ -15,7 +15,7 @@ namespace hr::coll {
 
 class Hosts {
  public:
-  Hosts(const comm::Communicator& comm, comm::ProcList procs);
+  Hosts(const comm::Communicator& comm, comm::ProcList procs, Sequence sequence);
 
   [[nodiscard]] int count() const noexcept { return static_cast<int>(begin_.size()) - 1; }
   // The ranks of each host follow one another: an order by hosts is that of ranks.
@@ -60,6 +60,7 @@ class Hosts {
   bool in_order_ = true;
   int own_host_;
   const comm::Communicator& comm_;
+  Sequence sequence_;
   std::unique_ptr<Members> here_;
   std::unique_ptr<Members> firsts_;
   mutable std::unique_ptr<Members> lasts_;

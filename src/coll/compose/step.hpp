@@ -38,7 +38,7 @@ class Levels {
     if (root < 0 || hosts_.is_first(root)) {
       across_ = hosts_.firsts();  // whose plans are kept
     } else {
-      with_root_.emplace(*call.comm, hosts_.speakers(root));
+      with_root_.emplace(*call.comm, hosts_.speakers(root), call.members->sequence());
       across_ = &*with_root_;
     }
   }

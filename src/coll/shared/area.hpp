@@ -15,13 +15,13 @@
 // before (holder()): their lines are here already (ADR 16).
 //
 // Order. Every collective that might use the area draws a ticket when it is called; tickets are the same on all members
-// because members call collectives in the same order (section 6.14). A process carries out its operations one after
-// the other, in the order of tickets; the next one, a pending non-blocking one too, waits for its turn. Nothing else
-// is synchronised: one member may be several operations ahead of another. `finished` tells how many operations a
-// member is through with; whoever overwrites memory that others read in operation t waits until all are through with
-// t. Cells go round, so that a writer looks at that only once in a while.
-// Tickets go up for ever and nothing is cleared. Memory order: data, then its flag (release); flag (acquire), then
-// data.
+// because members call collectives in the same order (section 6.14). Blocking and non-blocking operations of a
+// communicator have an area each (Sequence), as some programs do not keep the order between the two. A process carries
+// out its operations one after the other, in the order of tickets; the next one waits for its turn. Nothing else is
+// synchronised: one member may be several operations ahead of another. `finished` tells how many operations a member is
+// through with; whoever overwrites memory that others read in operation t waits until all are through with t. Cells go
+// round, so that a writer looks at that only once in a while. Tickets go up for ever and nothing is cleared. Memory
+// order: data, then its flag (release); flag (acquire), then data.
 //
 // All members take the same decisions: what is open or failed was agreed upon, and an operation chooses its algorithm
 // once its turn has come.

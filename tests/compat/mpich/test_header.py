@@ -103,7 +103,8 @@ class Header(unittest.TestCase):
                 self.assertLessEqual(int(room[1]), values_in(directory, ["MPI_BSEND_OVERHEAD"])["MPI_BSEND_OVERHEAD"])
 
     def test_names_and_run_path(self):
-        for name in ("libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpicxx.so.12"):
+        for name in ("libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpicxx.so.12", "libmpichfort.so.12",
+                     "libmpichcxx.so.12"):
             path = Path(LIBRARY).parent / name
             output = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
             self.assertIn(f"soname: [{name}]", output)

@@ -45,7 +45,8 @@ class Loading(unittest.TestCase):
 
     def test_programs_find_it_under_every_name(self):
         for names in (["libmpi.so.12"], ["libmpich.so.12"], ["libmpifort.so.12", "libmpi.so.12"],
-                      ["libmpicxx.so.12", "libmpi.so.12"]):
+                      ["libmpicxx.so.12", "libmpi.so.12"], ["libmpichfort.so.12", "libmpich.so.12"],
+                      ["libmpichcxx.so.12", "libmpich.so.12"]):
             with self.subTest(names):
                 program = self.compile(PROGRAM, "program", "-Wl,--no-as-needed,--copy-dt-needed-entries",
                                        f"-Wl,-rpath-link,{LIBRARY.parent}", f"-L{LIBRARY.parent}",
@@ -53,6 +54,16 @@ class Loading(unittest.TestCase):
                 done = subprocess.run([program], capture_output=True, text=True, timeout=60,
                                       env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)})
                 self.assertEqual((done.stdout, done.stderr, done.returncode), ("rank 0\n", "", 0))
+
+    def test_fortran_programs_are_told_what_to_do(self):
+        for name in ("libmpifort.so.12", "libmpichfort.so.12"):
+            with self.subTest(name):
+                program = self.compile("void mpi_init_(int*); int main(void) { int e; mpi_init_(&e); return 0; }", "program",
+                                       f"-Wl,-rpath-link,{LIBRARY.parent}", f"-L{LIBRARY.parent}", f"-l:{name}")
+                done = subprocess.run([program], capture_output=True, text=True, timeout=60,
+                                      env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent)})
+                self.assertEqual((done.stdout, done.returncode), ("", 1))
+                self.assertIn("compile it with Headrace's mpifort", done.stderr)
 
     def test_opened_by_path(self):
         code = f"""import ctypes

@@ -29,6 +29,10 @@ void cartesian(const check::Environment& mpi) {
   CHECK(place >= 0 && place < mpi.size);
   const std::array<int, 2> one{1, 1};
   CHECK_OK(MPI_Cart_map(MPI_COMM_WORLD, 2, one.data(), periods.data(), &place));
+  const std::array<int, 2> none{mpi.size, 0};
+  int nowhere = -7;
+  CHECK_OK(MPI_Cart_map(MPI_COMM_WORLD, 2, none.data(), periods.data(), &nowhere));
+  CHECK_EQ(nowhere, MPI_UNDEFINED);
   int inside = place == 0 ? 1 : 0, all = -1;
   CHECK(place == 0 || place == MPI_UNDEFINED);
   CHECK_OK(MPI_Allreduce(&inside, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

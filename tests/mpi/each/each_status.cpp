@@ -137,6 +137,33 @@ void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
+// So is what the free function returns, whoever calls it: the wait, or, where the handle is gone, the completion.
+void free_fails() {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  for (const bool freed_before : {false, true}) {
+    int calls = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_OK(MPI_Grequest_start([](void*, MPI_Status*) { return MPI_SUCCESS; },
+                                [](void* state) { return ++*static_cast<int*>(state), MPI_ERR_IO; },
+                                [](void*, int) { return MPI_SUCCESS; }, &calls, &request));
+    const MPI_Request handle = request;
+    if (freed_before) {
+      CHECK_OK(MPI_Request_free(&request));
+      CHECK_EQ(calls, 0);
+      CHECK_CLASS(MPI_Grequest_complete(handle), MPI_ERR_IO);
+    } else {
+      CHECK_OK(MPI_Grequest_complete(handle));
+      CHECK_EQ(calls, 0);
+      CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_IO);
+    }
+    CHECK_EQ(calls, 1);
+    CHECK(request == MPI_REQUEST_NULL);
+  }
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,4 +172,5 @@ int main(int argc, char** argv) {
   received(mpi);
   by_hand();
   query_fails();
+  free_fails();
 }

@@ -220,6 +220,13 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Parrived(send, 0, &flag), MPI_ERR_REQUEST, "partitioned receive");
   EXPECT(MPI_Parrived(receive, 2, &flag), MPI_ERR_ARG, "partition 2");
   CHECK_OK(MPI_Pready(1, send));
+  // Neither may be cancelled or freed before it is complete (section 4.2); both go on.
+  for (MPI_Request* const active : {&send, &receive}) {
+    const MPI_Request before = *active;
+    EXPECT(MPI_Cancel(active), MPI_ERR_REQUEST, "is under way and cannot be cancelled");
+    EXPECT(MPI_Request_free(active), MPI_ERR_REQUEST, "is under way and cannot be freed");
+    CHECK(*active == before);
+  }
   EXPECT(MPI_Pready(1, send), MPI_ERR_ARG, "partition 1");
   EXPECT(MPI_Pready_range(0, 3, send), MPI_ERR_ARG, "partition 1");
   const int twice[2] = {2, 2};

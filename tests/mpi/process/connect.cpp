@@ -4,6 +4,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fstream>
 
 #include "family.hpp"
+#include "mpi-ext.h"
 
 namespace {
 
@@ -176,6 +178,13 @@ void errors() {
   CHECK_CLASS(late, MPI_ERR_PORT);
   expect_no_secret(late, port);
   CHECK(MPI_Wtime() - begin >= 0.5 && inter == MPI_COMM_NULL);
+  MPI_Info info = MPI_INFO_NULL;
+  CHECK_OK(MPI_Info_create(&info));
+  CHECK_OK(MPI_Info_set(info, "timeout", "0.1"));
+  const int code = MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter);
+  CHECK_CLASS(code, MPI_ERR_PORT);
+  if (check::headrace()) CHECK(check::error_text(code).find("nobody accepted") != std::string::npos);
+  CHECK_OK(MPI_Info_free(&info));
   CHECK_OK(MPI_Close_port(port));
   for (const std::string& gone : {std::string(port), std::string(port) + " ", wrong}) {
     const int nobody = MPI_Comm_connect(gone.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
@@ -212,6 +221,35 @@ void errors() {
   for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
 }
 
+// With --enable-recovery: who waits in MPI_Comm_accept or MPI_Comm_connect is told that a process has died that it may
+// wait for: a member of its group, or one that was to connect.
+void loses(int case_number) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (rank == 0) CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+  CHECK_OK(MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD));
+  MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL;
+  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, 0, &half));
+  CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
+  if (case_number == 0 && rank == 2) ::raise(SIGKILL);  // it was to connect
+  if (case_number == 1 && rank == 1) ::raise(SIGKILL);  // a member of those who accept
+  if (rank < 2) {
+    CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
+  } else if (case_number == 0) {
+    CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
+  } else {
+    CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter) != MPI_SUCCESS);
+  }
+  MPI_Comm left = MPI_COMM_NULL;
+  CHECK_OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &left));
+  CHECK_OK(MPI_Barrier(left));
+  if (rank == 0) std::printf("%d are left\n", size_of(left));
+  std::fflush(stdout);
+  MPI_Finalize();
+  std::exit(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -223,5 +261,6 @@ int main(int argc, char** argv) {
   if (part == "call") call(file);
   if (part == "join") join(file);
   if (part == "errors") errors();
+  if (part == "loses") loses(std::atoi(argv[2]));
   return 0;
 }

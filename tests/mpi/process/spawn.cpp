@@ -260,6 +260,33 @@ void errors() {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
+// Rank 1 of three children ends before MPI_Init: "exits" with a code, "leaves" with 0, "dies". With --enable-recovery.
+void fails(const std::string& how) {
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  std::string part = "failing", word = how;
+  char* arguments[] = {part.data(), word.data(), nullptr};
+  int codes[3] = {-1, -1, -1};
+  MPI_Comm inter = MPI_COMM_NULL;
+  CHECK_CLASS(MPI_Comm_spawn(own_path().c_str(), arguments, 3, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes),
+              MPI_ERR_SPAWN);
+  CHECK(inter == MPI_COMM_NULL);
+  CHECK_EQ(codes[0], MPI_SUCCESS);
+  CHECK_EQ(check::error_class(codes[1]), MPI_ERR_SPAWN);
+  CHECK_EQ(codes[2], MPI_SUCCESS);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  inter = spawn(MPI_COMM_WORLD, 0, "child", 1);
+  family::use(inter, true);
+  CHECK_OK(MPI_Comm_disconnect(&inter));
+  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("the parents went on\n");
+}
+
+void fail_before_init(const std::string& how) {
+  const char* const rank = std::getenv("PMI_RANK");
+  if (rank == nullptr || std::strcmp(rank, "1") != 0) return;
+  if (how == "dies") ::raise(SIGKILL);
+  std::_Exit(how == "exits" ? 3 : 0);
+}
+
 // --- ends ---
 
 // The children make no call of MPI once they have disconnected: their parents' calls must end all the same. The last
@@ -316,12 +343,13 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string part = words.empty() ? "values" : words[0];
   const int children = words.size() > 1 ? std::atoi(words[1].c_str()) : 2;
+  if (part == "failing") fail_before_init(words.at(1));
   check::Environment environment(&argc, &argv);
   MPI_Comm parent = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_get_parent(&parent));
   const bool is_child = part == "child" || part == "member" || part == "told" || part == "stay" || part == "die" ||
                         part == "nested child" || part == "grandchild" || part == "connected child" ||
-                        part == "in a universe";
+                        part == "in a universe" || part == "failing";
   CHECK_EQ(parent != MPI_COMM_NULL, is_child);
   if (part == "child" || part == "connected child") child(parent, part == "child");
   if (part == "member") member(parent, words.at(1));
@@ -336,6 +364,7 @@ int main(int argc, char** argv) {
   if (part == "multiple") multiple();
   if (part == "info") info(words.at(1));
   if (part == "errors") errors();
+  if (part == "fails") fails(words.at(1));
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
   if (part == "elsewhere") {

@@ -81,6 +81,7 @@ void shared(const check::Environment& mpi) {
     if (own != 0) std::memset(base, mpi.rank, static_cast<std::size_t>(own));
     CHECK_OK(MPI_Win_fence(0, win));
     char* before = nullptr;
+    if (!apart) CHECK(base != nullptr);  // also of rank 0, which has no bytes
     for (int rank = 0; rank < mpi.size; ++rank) {
       MPI_Aint size = -1;
       int unit = -1;
@@ -89,6 +90,8 @@ void shared(const check::Environment& mpi) {
       CHECK_EQ(size, 10 * rank);
       CHECK_EQ(unit, 1);
       for (MPI_Aint i = 0; i < size; ++i) CHECK_EQ(its[i], rank);
+      if (!apart && rank == mpi.rank) CHECK(its == base);
+      if (!apart && rank == 1) CHECK(its == before);
       if (!apart && rank > 1) CHECK(its == before + static_cast<std::ptrdiff_t>(10) * (rank - 1));
       before = its;
     }
