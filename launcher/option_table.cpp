@@ -250,8 +250,7 @@ constexpr OptionSpec kOptions[] = {
     {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
     {"as-hosts", kOne, kApplies, as_hosts, "N",
      "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
-     "the "
-     "network transport (also HEADRACE_AS_HOSTS)"},
+     "the network transport, over the loopback alone (also HEADRACE_AS_HOSTS)"},
     {"configfile app", kOne, kApplies, config_file, "FILE",
      "Take the command line from a file: a program with its options on each line"},
 

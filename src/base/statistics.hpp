@@ -31,7 +31,9 @@
     "Long messages received by copies straight from the sender's memory or into the receiver's.")                      \
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
-  X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")
+  X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")                                  \
+  X(messages_dropped, kCounter,                                                                                        \
+    "Messages dropped because they were from nobody that this process knows, or not as they have to be.")
 
 namespace hr {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/dropped.hpp"
 #include "base/knobs.hpp"
 #include "base/layer_state.hpp"
 #include "base/log.hpp"
@@ -24,10 +25,8 @@ struct State {
 };
 LayerState<State> state;
 
-void refuse(int from, const Header& header, const std::byte* /*payload*/, std::size_t bytes) {
-  boot::abort(1, "rank " + std::to_string(from) + " sent a message of kind " + std::to_string(kind_of(header)) +
-                     " with " + std::to_string(bytes) +
-                     " bytes, which nothing here takes: does it run another version of the library?");
+void refuse(int from, const Header& /*header*/, const std::byte* /*payload*/, std::size_t /*bytes*/) {
+  drop_message(from, "nothing here takes messages of its kind (does it run another version of the library?)");
 }
 
 std::string known_names() {

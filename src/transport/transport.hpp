@@ -186,6 +186,8 @@ class Transport {
     return Errc::kUnsupportedOperation;
   }
   virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
+  // That process has announced it, and it was neither taken nor refused. What a message says may be anything.
+  [[nodiscard]] virtual bool has_announced(int /*proc*/, AnnouncedData /*data*/) const noexcept { return false; }
 
   // That process has left MPI and takes no more messages: one that finds no room will never find any.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
@@ -299,7 +301,7 @@ struct Record {
                  std::unique_ptr<Transport>* out) = nullptr;
 };
 
-// Collective over the job. Unset handlers are set to one that reports the message and ends the job. Errors:
+// Collective over the job. Unset handlers are set to one that drops the message. Errors:
 // MPI_ERR_OTHER when HEADRACE_TRANSPORTS names one that there is not; the transports'.
 Status init(const Job& job, Upcalls& upcalls);
 // Whether both processes can reach the same memory, through the transport that connect() would take for messages.

@@ -12,6 +12,9 @@ enum ActiveMessage : unsigned {
   kFarewells,  // farewells.hpp
 };
 
+// Why a message is dropped whose sender is not known (names.hpp).
+inline constexpr const char* kOfNobody = "it is from nobody that this process knows, or without its secret";
+
 // `flags`: of UCP_AM_FLAG_. Errors: MPI_ERR_OTHER with UCX's reason.
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,
               ucp_am_recv_callback_t callback, void* argument);

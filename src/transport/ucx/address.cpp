@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 
 #include "boot/boot.hpp"
 
@@ -17,6 +18,19 @@ std::string key_of(int rank, std::size_t piece) {
 }
 
 }  // namespace
+
+void append_secret(std::uint64_t secret, std::vector<std::byte>* address) {
+  const auto bytes = std::as_bytes(std::span(&secret, 1));
+  address->insert(address->end(), bytes.begin(), bytes.end());
+}
+
+bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret) {
+  if (address->size() <= sizeof *secret) return false;
+  const std::size_t length = address->size() - sizeof *secret;
+  std::memcpy(secret, address->data() + length, sizeof *secret);
+  address->resize(length);
+  return true;
+}
 
 std::string encode(std::span<const std::byte> bytes) {
   std::string text;

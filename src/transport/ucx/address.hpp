@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ namespace hr::transport::ucx {
 Status publish_address(int rank, std::span<const std::byte> address, const std::string& host);
 // After it. Errors: the launcher's; MPI_ERR_OTHER for what publish_address() did not write.
 Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host);
+
+// The secret behind the address of a worker (names.hpp).
+void append_secret(std::uint64_t secret, std::vector<std::byte>* address);
+// Takes it off the end. False: there is no secret, or nothing before it.
+[[nodiscard]] bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret);
 
 // Four letters, digits, '-' or '_' for three bytes.
 [[nodiscard]] std::string encode(std::span<const std::byte> bytes);

@@ -16,9 +16,9 @@ namespace hr::transport::ucx {
 
 // What travels in front of a payload. All processes of a job run the same library on machines of one byte order.
 struct Head {
-  std::uint64_t sequence;  // of the messages from this sender to this receiver, from 0 on
-  std::uint32_t from;
-  std::uint32_t padding = 0;
+  std::uint32_t sequence;  // of the messages from this sender to this receiver, from 0 on: its lowest bits
+  std::uint32_t from;      // Names
+  std::uint64_t secret;    // of the receiver (names.hpp)
   Header header;
 };
 static_assert(sizeof(Head) == 40);

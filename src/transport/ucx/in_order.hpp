@@ -1,7 +1,9 @@
 // InOrder: puts numbered things back into the order of their numbers, which start at 0 and have no gaps in the end. UCX
 // takes messages of different lengths different ways, and promises no order among them.
 //
-// Owner: the peer that the things come from. Threads: library lock.
+// Numbers travel as their lowest 32 bits. One that is far ahead, or has been here, is refused: a sender that keeps to
+// the order is never so far ahead, and without a limit one that does not would have this process keep whatever it
+// sends. Owner: the peer that the things come from. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +15,22 @@ namespace hr::transport::ucx {
 template <class Thing>
 class InOrder {
  public:
-  // Calls `deliver` for this one and all that waited for it, in order, or keeps it until it is its turn.
+  // So far ahead of the one whose turn it is.
+  static constexpr std::uint32_t kMostAhead = std::uint32_t{1} << 24;
+
+  // Calls `deliver` for this one and all that waited for it, in order, or keeps it until it is its turn. False: it is
+  // refused.
   template <class Deliver>
-  void arrive(std::uint64_t number, Thing&& thing, Deliver&& deliver) {
+  bool arrive(std::uint32_t number, Thing&& thing, Deliver&& deliver) {
     if (!pass(number)) return keep(number, std::move(thing));
     deliver(thing);
     drain(deliver);
+    return true;
   }
 
   // Whether it is this one's turn. Then it has passed, and drain() follows once it is delivered.
-  [[nodiscard]] bool pass(std::uint64_t number) noexcept {
-    if (number != next_) return false;
+  [[nodiscard]] bool pass(std::uint32_t number) noexcept {
+    if (number != static_cast<std::uint32_t>(next_)) return false;
     ++next_;
     return true;
   }
@@ -35,8 +42,11 @@ class InOrder {
       deliver(first.mapped());
     }
   }
-  // Before its turn.
-  void keep(std::uint64_t number, Thing&& thing) { early_.emplace(number, std::move(thing)); }
+  // Before its turn. False: it is refused.
+  [[nodiscard]] bool keep(std::uint32_t number, Thing&& thing) {
+    const std::uint32_t ahead = number - static_cast<std::uint32_t>(next_);
+    return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
+  }
 
   // Those that still wait.
   [[nodiscard]] std::map<std::uint64_t, Thing>& early() noexcept { return early_; }

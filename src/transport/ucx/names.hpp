@@ -1,8 +1,14 @@
-// Names: by which number a message says who sends it, so that its receiver knows.
+// Names: by which number a message says who sends it, so that its receiver knows, and the secret that shows that the
+// sender is one of those who may.
 //
-// To a process of the same job that is the rank; to one of another job the number that stands for the sender everywhere
-// (boot::Processes::number_of()), with a bit that tells the two apart. Owner: the transport. Threads: library lock.
+// To a process of the same job the name is the rank; to one of another job the number that stands for the sender
+// everywhere (boot::Processes::number_of()), with a bit that tells the two apart. A secret is a random number that each
+// process makes for itself and gives out with its address: through the launcher to its job, and to processes of other
+// jobs when they meet. Every message carries the secret of its receiver, as anybody who reaches this host can connect
+// to a worker over TCP. It travels unencrypted. Owner: the transport. Threads: library lock.
 #pragma once
+
+#include <sys/random.h>
 
 #include <cstdint>
 #include <map>
@@ -11,9 +17,28 @@
 
 namespace hr::transport::ucx {
 
+using Secret = std::uint64_t;
+
 class Names {
  public:
-  explicit Names(const Job& job) : processes_(job.processes), rank_(static_cast<std::uint32_t>(job.rank)) {}
+  explicit Names(const Job& job)
+      : processes_(job.processes),
+        rank_(static_cast<std::uint32_t>(job.rank)),
+        size_(static_cast<std::uint32_t>(job.size)) {}
+
+  // Makes the secret of this process. Errors: MPI_ERR_OTHER with the system's reason.
+  Status make_secret() {
+    if (::getrandom(&own_secret_, sizeof own_secret_, 0) == sizeof own_secret_) return kOk;
+    return fail(Errc::kOther, "ucx: the system has no random numbers (getrandom)");
+  }
+  [[nodiscard]] Secret own_secret() const noexcept { return own_secret_; }
+  // That of another process, as its address says.
+  void set_secret(int proc, Secret secret) { secrets_[proc] = secret; }
+  // 0 before set_secret().
+  [[nodiscard]] Secret secret_of(int proc) const noexcept {
+    const auto found = secrets_.find(proc);
+    return found != secrets_.end() ? found->second : 0;
+  }
 
   // What this process is called in messages to that one.
   [[nodiscard]] std::uint32_t own_for(int proc) const noexcept {
@@ -21,22 +46,30 @@ class Names {
       return rank_;
     return kOfOthers | static_cast<std::uint32_t>(processes_.number_of(processes_.self()));
   }
-  // -1: of nobody that was met.
-  [[nodiscard]] int proc_of(std::uint32_t name) const noexcept {
-    if ((name & kOfOthers) == 0) [[likely]]
-      return static_cast<int>(name);
+  // Who sent a message with this name and secret; -1: nobody that this process knows, or has not parted from.
+  [[nodiscard]] int proc_of(std::uint32_t name, Secret secret) const noexcept {
+    if (secret != own_secret_) [[unlikely]]
+      return -1;
+    if (name < size_) [[likely]]
+      return name != rank_ ? static_cast<int>(name) : -1;
     const auto found = met_.find(name);
     return found != met_.end() ? found->second : -1;
   }
 
   void meet(int proc) { met_[kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc))] = proc; }
-  void part(int proc) { met_.erase(kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc))); }
+  void part(int proc) {
+    met_.erase(kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc)));
+    secrets_.erase(proc);
+  }
 
  private:
   static constexpr std::uint32_t kOfOthers = std::uint32_t{1} << 31;
 
   const boot::Processes& processes_;
   std::uint32_t rank_;
+  std::uint32_t size_;
+  Secret own_secret_ = 0;
+  std::map<int, Secret> secrets_;  // by process
   std::map<std::uint32_t, int> met_;
 };
 

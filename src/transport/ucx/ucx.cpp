@@ -7,10 +7,12 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/dropped.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
@@ -117,6 +119,9 @@ class Ucx final : public Transport {
                   Operation* done) override;
   Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
   void refuse(int proc, AnnouncedData data) noexcept override;
+  [[nodiscard]] bool has_announced(int /*proc*/, AnnouncedData data) const noexcept override {
+    return announced_.contains(data.token);
+  }
   bool progress() override;
 
   Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) override {
@@ -163,12 +168,13 @@ class Ucx final : public Transport {
     Ucx& owner;
     int proc;
     std::uint32_t own_name;       // what this process is called there
+    Secret secret = 0;            // of it, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
     // What is announced goes through it: the same, or, from the first on, one of its own (open_announcing()).
     ucp_ep_h announcing = nullptr;
     Path path;
-    std::string host;  // its name; empty: not known, as of processes of other jobs
-    std::uint64_t sent = 0;
+    std::string host;        // its name; empty: not known, as of processes of other jobs
+    std::uint32_t sent = 0;  // messages: their lowest bits
     int in_flight = 0;
     Buffer* reserved = nullptr;
     InOrder<Early> order;
@@ -186,7 +192,11 @@ class Ucx final : public Transport {
     return *entry;
   }
   Status usable(int proc);
+  // The hosts of this job are all this machine (mpiexec --as-hosts).
+  [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
+  void tell_of_tcp(const Peer& peer);
   [[nodiscard]] Status why_lost(const Peer& peer) const;
+  // Also finds out its secret.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
@@ -200,8 +210,10 @@ class Ucx final : public Transport {
   [[nodiscard]] Status no_room(const Peer& peer) const;
   void end_announced(Peer& peer, Operation* done, ucs_status_t status);
 
-  void deliver(const Head& head, const std::byte* payload, std::size_t bytes);
+  void deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes);
 
+  // Null, or what is wrong with an active message that claims to be one of ours.
+  static const char* fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes);
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
   static void taken(void* request, ucs_status_t status, std::size_t bytes, void* argument);
@@ -247,10 +259,12 @@ class Ucx final : public Transport {
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // by process; of those of other jobs
   Unpacking unpacking_{library_};
+  std::unordered_set<std::uint64_t> announced_;  // tokens of data that was handed up, until it is taken or refused
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not told yet
   int closes_ = 0;             // under way
+  bool told_of_tcp_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more is to be said or heard
   bool closed_ = false;
@@ -269,11 +283,13 @@ Ucx::~Ucx() {
 }
 
 Status Ucx::create() {
-  HR_TRY(worker_.create(library_));
+  HR_TRY(names_.make_secret());
+  HR_TRY(worker_.create(library_, listens_on_loopback()));
   HR_TRY(listen(library_, worker_, kMessages, UCP_AM_FLAG_WHOLE_MSG, arrive, this));
   if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
+  append_secret(names_.own_secret(), &address);
   HR_TRY(updates_.listen());
   HR_TRY(farewells_.listen());
   own_address_ = encode(address);
@@ -341,8 +357,14 @@ void Ucx::forget(Peer& peer) {
 // --- paths ---
 
 Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
-  if (static_cast<std::size_t>(peer.proc) < job_size_) return fetch_address(peer.proc, address, &peer.host);
-  *address = addresses_[static_cast<std::size_t>(peer.proc)];
+  if (static_cast<std::size_t>(peer.proc) < job_size_) {
+    HR_TRY(fetch_address(peer.proc, address, &peer.host));
+  } else {
+    *address = addresses_[static_cast<std::size_t>(peer.proc)];
+  }
+  if (!split_secret(address, &peer.secret))
+    return fail(Errc::kOther, "ucx: the network address of rank %d is too short", peer.proc);
+  names_.set_secret(peer.proc, peer.secret);
   return kOk;
 }
 
@@ -377,8 +399,19 @@ Status Ucx::connect(int proc) {
                "ucx: rank %d is reached by %s: %.1f us and %.2f GB/s by UCX's estimate; sent unasked: up to %zu bytes",
                proc, transports.empty() ? "what UCX has chosen" : transports.c_str(), to.path.latency_seconds * 1e6,
                to.path.bytes_per_second * 1e-9, eager_bytes(to.path));
+    tell_of_tcp(to);
   }
   return kOk;
+}
+
+// A promise is not made that cannot be kept: UCX itself asks nobody who they are.
+void Ucx::tell_of_tcp(const Peer& peer) {
+  if (!peer.path.is_stream || std::exchange(told_of_tcp_, true)) return;
+  const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
+  log::write(log::Level::kDecision,
+             "ucx: over TCP this process listens on %s; UCX carries out what anybody who connects there asks it for "
+             "(docs/guide.md: what a job over TCP exposes)",
+             loopback ? "the loopback alone" : "the addresses of all devices that it uses");
 }
 
 Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint) {
@@ -483,7 +516,7 @@ std::byte* Ucx::reserve(int proc, std::size_t bytes) {
 void Ucx::commit(int proc, const Header& header) {
   Peer& to = peer(proc);
   Buffer* const buffer = std::exchange(to.reserved, nullptr);
-  buffer->head = {to.sent++, to.own_name, 0, header};
+  buffer->head = {to.sent++, to.own_name, to.secret, header};
   post(to, buffer);
 }
 
@@ -533,7 +566,7 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   if (to.failure != UCS_OK) return no_room(to);
   if (to.announcing == nullptr) [[unlikely]]
     HR_TRY(open_announcing(to));
-  const Head head{to.sent, to.own_name, 0, header};
+  const Head head{to.sent, to.own_name, to.secret, header};
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
   if (payload_bytes != 0) std::memcpy(said + sizeof head, payload, payload_bytes);
@@ -567,6 +600,7 @@ void Ucx::announced(void* request, ucs_status_t status, void* argument) {
 }
 
 Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
+  if (announced_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data that nobody has announced");
   auto moving = std::make_unique<Moving>(peer(proc), done);
   ucp_request_param_t how = of_memory(into->device, moving.get());
   how.cb.recv_am = taken;
@@ -593,21 +627,41 @@ void Ucx::taken(void* request, ucs_status_t status, std::size_t /*bytes*/, void*
 }
 
 void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
+  if (announced_.erase(data.token) == 0) return;
   library_.am_data_release(worker_.get(), reinterpret_cast<void*>(data.token));
 }
 
 // --- receiving ---
 
+const char* Ucx::fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes) {
+  if (announced) {
+    const bool fits = header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostSaid;
+    return fits ? nullptr : "the head of announced data is too short or too long";
+  }
+  const bool fits = bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostEager + kMostInFront;
+  return fits ? nullptr : "it is shorter than its head, or longer than any message";
+}
+
 // Delivered from within UCX where it is its turn, so that nothing is copied twice: handlers send and connect, which UCX
-// allows there, and make no progress. A head is in front of the
-// payload, or apart where data is announced.
+// allows there, and make no progress. A head is in front of the payload, or apart where data is announced. Anybody may
+// send anything to this: nothing is believed, or kept, before the head has shown the secret of this process. Announced
+// data that is not handed up is released by UCX, as it is told that it has been dealt with.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
   const bool announced = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  if (const char* const fault = fault_of(announced, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
+    drop_message(-1, fault);
+    return UCS_OK;
+  }
   const auto* said = static_cast<const std::byte*>(announced ? header : data);
   Head head;
   std::memcpy(&head, said, sizeof head);
+  const int from = self.names_.proc_of(head.from, head.secret);
+  if (from < 0) [[unlikely]] {
+    drop_message(-1, kOfNobody);  // or it has been parted from
+    return UCS_OK;
+  }
   const std::byte* payload = said + sizeof head;
   std::size_t payload_bytes = (announced ? header_bytes : bytes) - sizeof head;
   std::byte with_data[kMostSaid + sizeof(AnnouncedData)];
@@ -618,27 +672,30 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     payload_bytes += sizeof kept;
     payload = with_data;
   }
-  const int from = self.names_.proc_of(head.from);
-  if (from < 0) return UCS_OK;  // it has been parted from
   InOrder<Early>& order = self.peer(from).order;
   if (order.pass(head.sequence)) [[likely]] {
-    self.deliver(head, payload, payload_bytes);
+    if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
+    self.deliver(from, head, payload, payload_bytes);
     order.drain([&](const Early& early) {
       Head its;
       std::memcpy(&its, early.bytes.data(), sizeof its);
-      self.deliver(its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
+      self.deliver(from, its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
     });
-  } else {
-    std::vector<std::byte> copy(sizeof head + payload_bytes);
-    std::memcpy(copy.data(), &head, sizeof head);
-    if (payload_bytes != 0) std::memcpy(copy.data() + sizeof head, payload, payload_bytes);
-    order.keep(head.sequence, {std::move(copy)});
+    return announced ? UCS_INPROGRESS : UCS_OK;
   }
+  std::vector<std::byte> copy(sizeof head + payload_bytes);
+  std::memcpy(copy.data(), &head, sizeof head);
+  if (payload_bytes != 0) std::memcpy(copy.data() + sizeof head, payload, payload_bytes);
+  if (!order.keep(head.sequence, {std::move(copy)})) {
+    drop_message(from, "its number has come before, or is too far ahead");
+    return UCS_OK;
+  }
+  if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
   return announced ? UCS_INPROGRESS : UCS_OK;
 }
 
-void Ucx::deliver(const Head& head, const std::byte* payload, std::size_t bytes) {
-  upcalls_.handlers[kind_of(head.header)](names_.proc_of(head.from), head.header, payload, bytes);
+void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes) {
+  upcalls_.handlers[kind_of(head.header)](from, head.header, payload, bytes);
 }
 
 bool Ucx::progress() {

@@ -3,10 +3,15 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/dropped.hpp"
 #include "transport/ucx/active_messages.hpp"
 
 namespace hr::transport::ucx {
 namespace {
+
+bool may_update(std::uint64_t address, std::uint64_t bytes) noexcept {
+  return (bytes == 4 || bytes == 8) && address % bytes == 0;
+}
 
 // What was there before.
 template <class Word>
@@ -38,11 +43,27 @@ std::uint64_t apply(std::uint64_t address, Update update, std::uint64_t operand,
 template <class Text, std::vector<Text> Updates::* kList>
 ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_bytes, void* /*data*/,
                              std::size_t /*bytes*/, const ucp_am_recv_param_t* /*how*/) {
+  auto& updates = *static_cast<Updates*>(self);
   Text text;
-  if (header_bytes != sizeof text) return UCS_OK;
-  std::memcpy(&text, header, sizeof text);
-  (static_cast<Updates*>(self)->*kList).push_back(text);
+  const char* fault = "the text of an update has another length";
+  if (header_bytes == sizeof text) {
+    std::memcpy(&text, header, sizeof text);
+    fault = updates.fault_of(text);
+  }
+  fault == nullptr ? (updates.*kList).push_back(text) : drop_message(-1, fault);
   return UCS_OK;
+}
+
+const char* Updates::fault_of(const Request& request) const noexcept {
+  if (names_.proc_of(request.from, request.secret) < 0) return kOfNobody;
+  const bool known = request.update <= static_cast<std::uint32_t>(Update::kCompareSwap);
+  return known && may_update(request.address, request.bytes) ? nullptr : "it asks for an update that there is not";
+}
+
+const char* Updates::fault_of(const Answer& answer) const noexcept {
+  const int from = names_.proc_of(answer.from, answer.secret);
+  if (from < 0) return kOfNobody;
+  return pending_.contains({from, answer.number}) ? nullptr : "it answers an update that nobody has asked for";
 }
 
 Status Updates::listen() {
@@ -53,9 +74,10 @@ Status Updates::listen() {
 Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
                       Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before,
                       Operation* done) {
-  if ((bytes != 4 && bytes != 8) || address % bytes != 0) return Errc::kUnsupportedOperation;
+  if (!may_update(address, bytes)) return Errc::kUnsupportedOperation;
   const Request request{names_.own_for(proc),
                         static_cast<std::uint32_t>(update),
+                        names_.secret_of(proc),
                         next_,
                         Memory::number_of(key),
                         address,
@@ -71,7 +93,7 @@ Status Updates::start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::ui
 }
 
 void Updates::serve(const Request& request, int from, ucp_ep_h endpoint) {
-  Answer answer{names_.own_for(from), 0, request.number, 0};
+  Answer answer{names_.own_for(from), 0, names_.secret_of(from), request.number, 0};
   if (memory_.exposes(request.memory, request.address, request.bytes)) {
     const auto update = static_cast<Update>(request.update);
     answer.done = 1;
@@ -83,7 +105,7 @@ void Updates::serve(const Request& request, int from, ucp_ep_h endpoint) {
 }
 
 void Updates::end(const Answer& answer) {
-  const auto found = pending_.find({names_.proc_of(answer.from), answer.number});
+  const auto found = pending_.find({names_.proc_of(answer.from, answer.secret), answer.number});
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);

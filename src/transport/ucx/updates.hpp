@@ -33,8 +33,8 @@ class Updates {
   template <class EndpointOf>
   void work(EndpointOf&& endpoint_of) {
     for (const Request& request : std::exchange(asked_, {})) {
-      const int from = names_.proc_of(request.from);
-      if (from < 0) continue;
+      const int from = names_.proc_of(request.from, request.secret);
+      if (from < 0) continue;  // it has been parted from since
       if (ucp_ep_h endpoint = endpoint_of(from); endpoint != nullptr) serve(request, from, endpoint);
     }
     for (const Answer& answer : std::exchange(answered_, {})) end(answer);
@@ -51,6 +51,7 @@ class Updates {
   struct Request {
     std::uint32_t from;
     std::uint32_t update;  // Update
+    Secret secret;
     std::uint64_t number;
     std::uint64_t memory;  // of the key
     std::uint64_t address;
@@ -61,6 +62,7 @@ class Updates {
   struct Answer {
     std::uint32_t from;
     std::uint32_t done;  // 0: the memory is not exposed (any more)
+    Secret secret;
     std::uint64_t number;
     std::uint64_t before;
   };
@@ -69,6 +71,9 @@ class Updates {
     Operation* done;
   };
 
+  // Of a message that has come: null, or what is wrong with it.
+  [[nodiscard]] const char* fault_of(const Request& request) const noexcept;
+  [[nodiscard]] const char* fault_of(const Answer& answer) const noexcept;
   void serve(const Request& request, int from, ucp_ep_h endpoint);
   void end(const Answer& answer);
   template <class Text, std::vector<Text> Updates::* kList>

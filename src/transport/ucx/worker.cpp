@@ -24,14 +24,19 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 
 // The processes that this transport serves share nothing, even where they are on one machine. Without its cache of
 // registered memory UCX need not watch what the program frees. What TCP sends and takes at a time is 8 and 64 KiB by
-// default; in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md).
-Settings our_settings() {
+// default; in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md). Each device that TCP
+// uses is an address that it listens on.
+Settings our_settings(bool loopback_alone) {
   Settings all = {
       {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"},        {"TCP_RX_SEG_SIZE", "260k"},
       {"TCP_TX_SEG_SIZE", "260k"},       {"WARN_UNUSED_ENV_VARS", "n"},
   };
   const Knobs& chosen = knobs();
-  if (!chosen.network_devices.empty()) all.emplace_back("NET_DEVICES", chosen.network_devices);
+  if (!chosen.network_devices.empty()) {
+    all.emplace_back("NET_DEVICES", chosen.network_devices);
+  } else if (loopback_alone) {
+    all.emplace_back("NET_DEVICES", "lo");
+  }
   // Over TCP the segments of a rendezvous are messages, for which UCX takes one network if nothing is said.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
@@ -59,8 +64,9 @@ void Worker::stop() noexcept {
   worker_ = nullptr;
 }
 
-Status Worker::create(const Library& library) {
+Status Worker::create(const Library& library, bool loopback_alone) {
   library_ = &library;
+  loopback_alone_ = loopback_alone;
   constexpr std::uint64_t kNeeded = UCP_FEATURE_AM | UCP_FEATURE_RMA;
   // A network that cannot tell of arrivals is polled.
   if (make_context(kNeeded | UCP_FEATURE_WAKEUP).ok() && make_worker().ok()) {
@@ -84,7 +90,7 @@ Status Worker::make_context(std::uint64_t features) {
   if (const ucs_status_t read = library_->config_read(nullptr, nullptr, &settings); read != UCS_OK) {
     return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
   }
-  for (const auto& [name, value] : our_settings()) {
+  for (const auto& [name, value] : our_settings(loopback_alone_)) {
     // Of another version of UCX, which does not know it, it is not needed.
     if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
       static_cast<void>(library_->config_modify(settings, name, value.c_str()));

@@ -18,8 +18,9 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Errors: MPI_ERR_OTHER with UCX's reason.
-  Status create(const Library& library);
+  // `loopback_alone`: no process on another machine is to be reached, so that TCP listens on the loopback and nowhere
+  // else unless the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
+  Status create(const Library& library, bool loopback_alone);
   Status address(std::vector<std::byte>* out) const;
   // Ends the worker, and with an error what is under way on it.
   void stop() noexcept;
@@ -43,6 +44,7 @@ class Worker {
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   int descriptor_ = -1;
+  bool loopback_alone_ = false;
   bool device_memory_ = false;
 };
 

@@ -484,9 +484,39 @@ TEST(UcxInOrder, EarlyOnesWait) {
   ucx::InOrder<int> order;
   std::vector<int> out;
   const auto deliver = [&](int& thing) { out.push_back(thing); };
-  for (int number : {2, 1, 4, 0, 3, 5}) order.arrive(static_cast<std::uint64_t>(number), int{number}, deliver);
+  for (int number : {2, 1, 4, 0, 3, 5})
+    EXPECT_TRUE(order.arrive(static_cast<std::uint32_t>(number), int{number}, deliver));
   EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 3, 4, 5}));
   EXPECT_TRUE(order.early().empty());
+}
+
+TEST(UcxInOrder, WhatHasBeenHereOrIsFarAheadIsRefused) {
+  using Order = ucx::InOrder<int>;
+  Order order;
+  std::vector<int> out;
+  const auto deliver = [&](int& thing) { out.push_back(thing); };
+  EXPECT_TRUE(order.arrive(0, 0, deliver));
+  EXPECT_TRUE(order.arrive(3, 3, deliver));
+  for (const std::uint32_t number : {0U, 3U, 2 + Order::kMostAhead, 0x80000000U, 0xffffffffU})
+    EXPECT_FALSE(order.arrive(number, 99, deliver)) << number;
+  EXPECT_TRUE(order.arrive(1 + Order::kMostAhead, 100, deliver));
+  EXPECT_EQ(order.early().size(), 2U);
+  for (const int number : {1, 2}) EXPECT_TRUE(order.arrive(static_cast<std::uint32_t>(number), int{number}, deliver));
+  EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(UcxAddress, ASecretGoesWithIt) {
+  std::vector<std::byte> address(20, std::byte{7});
+  const auto bare = address;
+  std::uint64_t secret = 0;
+  ucx::append_secret(0x0123456789abcdef, &address);
+  ASSERT_TRUE(ucx::split_secret(&address, &secret));
+  EXPECT_EQ(secret, 0x0123456789abcdefU);
+  EXPECT_EQ(address, bare);
+  for (const std::size_t bytes : {0U, 4U, 8U}) {
+    address.resize(bytes);
+    EXPECT_FALSE(ucx::split_secret(&address, &secret));
+  }
 }
 
 TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
