@@ -61,7 +61,8 @@ void take_report(const Told& told) {
   Report report;
   if (told.data.size() < sizeof report) return;
   std::memcpy(&report, told.data.data(), sizeof report);
-  if (told.data.size() < sizeof report + report.processes * sizeof(int) + report.text) return;
+  const std::size_t rest = told.data.size() - sizeof report;
+  if (report.processes > rest / sizeof(int) || report.text > rest - report.processes * sizeof(int)) return;
   auto& all = own<Deadlocks>();
   if (report.waits == 0) {
     all.waiting.erase(told.from);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/dropped.hpp"
 #include "comm/consensus_member.hpp"
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 // So many later ones of a communicator are decided before one is forgotten.
 constexpr std::uint32_t kRemembered = 32;
+// Messages of one that this process does not take part in yet, and how many such there may be.
+constexpr std::size_t kMostEarly = 65536;
+constexpr std::size_t kMostKnown = 65536;
 
 // What a notice carries: this, and the words of three sets for an opinion, twice.
 struct Head {
@@ -41,10 +45,16 @@ std::vector<std::byte> encode(const ConsensusMessage& message, int members) {
   return bytes;
 }
 
-ConsensusMessage decode(const std::byte* bytes) {
+// False: it is no such message, or one of a communicator of other size where that is known (members >= 0).
+bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMessage* out) {
   Head head;
+  if (length < sizeof head) return false;
   std::memcpy(&head, bytes, sizeof head);
-  ConsensusMessage message;
+  if (head.members < 1 || (members >= 0 && head.members != members)) return false;
+  const std::size_t words = (static_cast<std::size_t>(head.members) + 63) / 64;
+  if (length != sizeof head + 4 * words * sizeof(std::uint64_t)) return false;
+  if (head.kind > ConsensusMessage::Kind::kDecided || head.leader < -1 || head.leader >= head.members) return false;
+  ConsensusMessage& message = *out;
   message.kind = head.kind;
   message.leader = head.leader;
   message.opinion.flag = head.flag;
@@ -53,12 +63,12 @@ ConsensusMessage decode(const std::byte* bytes) {
   for (Opinion* opinion : {&message.opinion, &message.outcome}) {
     for (MemberSet* set : {&opinion->failed, &opinion->acknowledged}) {
       *set = MemberSet(head.members);
-      const std::size_t length = set->words().size() * sizeof(std::uint64_t);
-      std::memcpy(set->words().data(), at, length);
-      at += length;
+      const std::size_t set_bytes = words * sizeof(std::uint64_t);
+      std::memcpy(set->words().data(), at, set_bytes);
+      at += set_bytes;
     }
   }
-  return message;
+  return true;
 }
 
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // context of the communicator, number
@@ -97,12 +107,20 @@ std::map<Key, Consensus>& table() {
 void take_notice(const p2p::ArrivedNotice& notice) {
   if (state == nullptr || notice.lost) return;
   const Key key{static_cast<std::uint32_t>(notice.subject >> 32), static_cast<std::uint32_t>(notice.subject)};
-  Consensus& consensus = table()[key];
-  ConsensusMessage message = decode(notice.payload);
-  if (consensus.member == nullptr) {
-    consensus.early.emplace_back(notice.from, std::move(message));
+  const auto known = table().find(key);
+  const bool begun = known != table().end() && known->second.member != nullptr;
+  ConsensusMessage message;
+  if (!decode(notice.payload, notice.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
+    return drop_message(notice.from, "it is no message of an agreement");
+  if (!begun) {
+    // Nobody has more to say before this process takes part, and few agreements are that far ahead.
+    if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
+        (known != table().end() && known->second.early.size() >= kMostEarly))
+      return drop_message(notice.from, "it is of an agreement that this process does not know");
+    table()[key].early.emplace_back(notice.from, std::move(message));
     return;
   }
+  Consensus& consensus = known->second;
   if (const int from = consensus.index_of(notice.from); from >= 0) consensus.member->take(from, message);
 }
 
@@ -119,7 +137,8 @@ Consensus& begin(const Key& key, const Participants& participants, Opinion opini
   consensus.member = std::make_unique<ConsensusMember>(participants.size(), participants.me(), std::move(world));
   for (const auto& [proc, message] : std::exchange(consensus.early, {})) {
     const int from = consensus.index_of(proc);
-    if (from >= 0 && !p2p::is_lost(proc)) consensus.member->take(from, message);
+    const bool fits = message.outcome.failed.words().size() == MemberSet(participants.size()).words().size();
+    if (from >= 0 && fits && !p2p::is_lost(proc)) consensus.member->take(from, message);
   }
   consensus.losses_seen = p2p::losses().size();
   consensus.member->join(std::move(opinion));

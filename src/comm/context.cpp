@@ -16,6 +16,7 @@ namespace {
 constexpr int kWordsPerRound = 64;
 constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
+static_assert(std::uint32_t{kRounds} * kNumbersPerRound * kContextSpacing <= p2p::kMostContexts);
 
 // 262,144 numbers; a set bit is taken. Processes may have taken different ones, each a few of all, so that there are
 // many more than a program has communicators. Those that exist from the start stand in kReserved.

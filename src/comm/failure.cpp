@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/dropped.hpp"
 #include "boot/boot.hpp"
 #include "comm/consensus.hpp"
 #include "comm/state.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 // Of contexts for which a revocation came when there was no communicator here yet.
 using EarlyRevocations = std::vector<std::uint32_t>;
+constexpr std::size_t kMostEarly = 4096;
 EarlyRevocations& early() { return state->early_revocations; }
 
 void (*revoked_elsewhere)(Communicator& comm) = nullptr;
@@ -42,9 +44,13 @@ std::vector<int> failed_procs(const Communicator& comm, std::size_t among) {
 void take_notice(const p2p::ArrivedNotice& notice) {
   if (state == nullptr) return;
   const auto context = static_cast<std::uint32_t>(notice.subject);
-  if (Communicator* comm = communicator_of(context)) return revoke(*comm);
+  if (Communicator* comm = communicator_of(context)) {
+    if (is_member(*comm, notice.from)) return revoke(*comm);
+    return drop_message(notice.from, "it revokes a communicator that it is no member of");
+  }
   // It is being made, and is complete elsewhere already; or it has been freed.
-  if (state->contexts.agreements_under_way != 0) early().push_back(context);
+  if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;
+  if (early().size() < kMostEarly) early().push_back(context);
 }
 
 }  // namespace

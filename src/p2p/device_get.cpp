@@ -92,9 +92,11 @@ bool poll_gets() {
 
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
+           const auto cookie = reinterpret_cast<std::uint64_t>(each.send);
+           if (waiting_send(each.proc, cookie) == nullptr) return true;  // it goes another way, or has ended
            if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;
-           each.send->transfer_.reset();
-           send_control(each.proc, wire::answer(wire::Kind::kReady, reinterpret_cast<std::uint64_t>(each.send)));
+           if (pending(*each.send) != nullptr) each.send->transfer_.reset();
+           send_control(each.proc, wire::answer(wire::Kind::kReady, cookie));
            return true;
          }) != 0;
 }
@@ -156,8 +158,8 @@ void arrive_ask(int from_proc, Request& send) {
 
 void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   const MessageName message{from_proc, sender_cookie};
-  const auto found =
-      std::find_if(state().gets.begin(), state().gets.end(), [&](const auto& get) { return get->message == message; });
+  const auto found = std::find_if(state().gets.begin(), state().gets.end(),
+                                  [&](const auto& get) { return get->waits && get->message == message; });
   if (found == state().gets.end()) return;  // it failed meanwhile
   Get& get = **found;
   get.waits = false;
@@ -186,13 +188,15 @@ void finalize() {
   state().polled.hold(false);
 }
 
-void deliver_ask(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  arrive_ask(from, *reinterpret_cast<Request*>(header.words[2]));
+bool deliver_ask(int from, Request& send, const transport::Header&, const std::byte*, std::size_t) {
+  arrive_ask(from, send);
+  return true;
 }
 void deliver_ready(int from, const transport::Header& header, const std::byte*, std::size_t) {
   arrive_ready(from, header.words[2]);
 }
-constexpr Arrival kArrivals[] = {arrival<deliver_ask>(wire::Kind::kAsk), arrival<deliver_ready>(wire::Kind::kReady)};
+constexpr Arrival kArrivals[] = {arrival_at_send<deliver_ask>(wire::Kind::kAsk),
+                                 arrival<deliver_ready>(wire::Kind::kReady)};
 
 }  // namespace
 

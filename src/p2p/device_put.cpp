@@ -86,7 +86,7 @@ Status begin(const Announcement& announced, Request& receive) {
 }
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* view) {
-  if ((cts.way & wire::kPut) == 0) return false;
+  if ((cts.way & wire::kPut) == 0 || !serves(send.view_)) return false;
   PeerView to;
   std::memcpy(static_cast<void*>(&to), view, PeerView::kContiguousBytes);
   auto put = std::make_unique<Put>();
@@ -112,11 +112,12 @@ void finalize() {
   state().polled.hold(false);
 }
 
-void deliver_stored(int, const transport::Header& header, const std::byte*, std::size_t) {
-  Request& receive = *reinterpret_cast<Request*>(header.words[1]);
+bool deliver_stored(int, Request& receive, const transport::Header&, const std::byte*, std::size_t) {
+  if (receive.offset_ != 0 || is_held(receive)) return false;
   account(receive, receive.total_, kOk);
+  return true;
 }
-constexpr Arrival kArrivals[] = {arrival<deliver_stored>(wire::Kind::kStored)};
+constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_stored>(wire::Kind::kStored)};
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 namespace hr::p2p {
 Matcher& make_matcher(std::uint32_t context) {
   auto& matchers = the_engine->matchers;
+  if (context >= kMostContexts) return the_engine->no_matcher;
   if (context >= matchers.size()) matchers.resize(context + 1);
   matchers[context] = std::make_unique<Matcher>();
   if (the_engine->endings != 0) matchers[context]->look_for_endings();

@@ -68,6 +68,7 @@ struct Engine {
   std::vector<Peer*> peers;                          // by process; none null
   std::vector<Peer*> busy;                           // those that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;    // by context
+  Matcher no_matcher;                                // of numbers that no context has; always empty
   std::vector<transport::Transport*> transports;     // those that progress
   std::unique_ptr<transport::Transport> loss_watch;  // the last of them, if it is there (loss_watch.hpp)
   Sleeper sleeper;
@@ -101,7 +102,7 @@ inline State& own() {
   return engine()->file_states.of<State>();
 }
 
-// The queues of a context, made at first use.
+// The queues of a context, made at first use; Engine::no_matcher where there is no such context.
 Matcher& make_matcher(std::uint32_t context);
 inline Matcher& matcher(std::uint32_t context) {
   const auto& matchers = engine()->matchers;

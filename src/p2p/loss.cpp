@@ -109,17 +109,12 @@ Status hopeless_from_anybody(std::uint32_t context) {
               peer_of(news).why_lost.c_str());
 }
 
-bool held(const Request& request) {
-  return std::any_of(protocols().begin(), protocols().end(),
-                     [&](const Rendezvous* each) { return each->holds != nullptr && each->holds(request); });
-}
-
 // Under way with that process, and known to nobody else here.
 bool depends_on(const Request& request, int proc) {
   using Phase = Request::Phase;
   if (request.proc_ != proc || request.complete()) return false;
   if (request.phase_ != Phase::kWaiting && request.phase_ != Phase::kMoving) return false;
-  return !held(request);
+  return !is_held(request);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ bool announce(Outgoing& message) {
 }
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
-  if ((cts.way & wire::kWhole) == 0) return false;
+  if ((cts.way & wire::kWhole) == 0 || !serves(peer_of(to_proc), send.view_)) return false;
   auto message = std::make_unique<Outgoing>();
   message->send = &send;
   message->proc = to_proc;
@@ -169,11 +169,13 @@ void taken(transport::Operation& self) {
   }  // else the path is about to be lost, which ends the receive
 }
 
-void deliver_whole(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+bool deliver_whole(int from, Request& receive, const transport::Header&, const std::byte* payload, std::size_t bytes) {
   transport::AnnouncedData data;
+  if (bytes != sizeof data) return false;
   std::memcpy(&data, payload, sizeof data);
+  if (!receive.view_.contiguous || !is_announced(from, data) || receive.offset_ != 0 || is_held(receive)) return false;
   auto message = std::make_unique<Incoming>();
-  message->receive = reinterpret_cast<Request*>(header.words[1]);
+  message->receive = &receive;
   message->from = from;
   const layout::View& to = message->receive->view_;
   message->sink = {to.data(), message->receive->total_, to.where.is_device()};
@@ -182,12 +184,17 @@ void deliver_whole(int from, const transport::Header& header, const std::byte* p
   if (!status.ok()) {
     const std::unique_ptr<Incoming> over = take_out(state().incoming, kept);
     peer_of(from).transport->refuse(from, data);
-    return finish_rendezvous(*over->receive, status);
+    finish_rendezvous(*over->receive, status);
+    return true;
   }
-  if (kept.complete) return taken(kept);
-  kept.then = taken;
+  if (kept.complete) {
+    taken(kept);
+  } else {
+    kept.then = taken;
+  }
+  return true;
 }
-constexpr Arrival kArrivals[] = {arrival<deliver_whole>(wire::Kind::kNetworkWhole)};
+constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_whole>(wire::Kind::kNetworkWhole)};
 
 Status begin(const Announcement& announced, Request& receive) {
   if (receive.view_.where.is_device() && !is_reached(receive.view_))
@@ -232,7 +239,8 @@ void lose(int proc) {
 bool holds(const Request& request) noexcept {
   return std::ranges::any_of(state().outgoing,
                              [&](const auto& each) { return each->send == &request && each->announced; }) ||
-         std::ranges::any_of(state().incoming, [&](const auto& each) { return each->receive == &request; });
+         std::ranges::any_of(state().incoming, [&](const auto& each) { return each->receive == &request; }) ||
+         std::ranges::any_of(state().waiting, [&](const Waiting& each) { return each.receive == &request; });
 }
 
 bool idle() noexcept { return state().outgoing.empty() && state().waiting.empty() && state().incoming.empty(); }

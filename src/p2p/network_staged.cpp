@@ -387,18 +387,34 @@ bool advance_receives() {
   return moved;
 }
 
-void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  Incoming& piece = state().incoming.emplace_back();
+// Of the pieces that have been announced.
+std::size_t bytes_under_way(const Request& receive) noexcept {
+  std::size_t bytes = 0;
+  for (const Incoming& each : state().incoming) bytes += each.receive == &receive ? each.bytes : 0;
+  return bytes;
+}
+
+bool deliver_piece(int from, Request& receive, const transport::Header& header, const std::byte* payload,
+                   std::size_t bytes) {
   PieceHead head;
+  transport::AnnouncedData data;
+  if (bytes != sizeof head + sizeof data) return false;
   std::memcpy(&head, payload, sizeof head);
-  std::memcpy(&piece.data, payload + sizeof head, sizeof piece.data);
-  piece.receive = reinterpret_cast<Request*>(header.words[1]);
-  piece.offset = header.words[2];
+  std::memcpy(&data, payload + sizeof head, sizeof data);
+  const std::size_t offset = header.words[2];
+  if (!lies_in(receive, offset, head.bytes) || !is_announced(from, data)) return false;
+  const std::size_t missing = missing_bytes(receive);
+  if (head.bytes > missing - std::min(missing, bytes_under_way(receive))) return false;
+  Incoming& piece = state().incoming.emplace_back();
+  piece.data = data;
+  piece.receive = &receive;
+  piece.offset = offset;
   piece.bytes = head.bytes;
   piece.from = from;
   watch();
+  return true;
 }
-constexpr Arrival kArrivals[] = {arrival<deliver_piece>(wire::Kind::kNetworkPiece)};
+constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_piece>(wire::Kind::kNetworkPiece)};
 
 // --- both ---
 
@@ -441,9 +457,7 @@ void lose(int proc) {
 
 bool holds(const Request& request) noexcept {
   return std::ranges::any_of(state().outgoing, [&](const auto& each) { return each->send == &request; }) ||
-         std::ranges::any_of(state().incoming, [&](const Incoming& each) {
-           return each.receive == &request && each.phase != Incoming::Phase::kWaiting;
-         });
+         std::ranges::any_of(state().incoming, [&](const Incoming& each) { return each.receive == &request; });
 }
 
 void finalize() {

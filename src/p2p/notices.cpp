@@ -12,6 +12,7 @@ struct Handlers final : FileState {
 };
 
 void deliver_notice(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (wire::way(header) >= kNotices) return drop_arrival(from, header, payload, bytes);
   const NoticeHandler handler = own<Handlers>().of[wire::way(header)];
   if (handler != nullptr) handler({from, is_lost(from), header.words[1], payload, bytes});
 }

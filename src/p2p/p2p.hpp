@@ -14,6 +14,9 @@
 
 namespace hr::p2p {
 
+// All contexts are less: messages of others are nobody's.
+inline constexpr std::uint32_t kMostContexts = std::uint32_t{1} << 22;
+
 enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady };
 
 // The envelope of section 3.2.3. For a send, `source` is the sender's own rank in the communicator; for a receive

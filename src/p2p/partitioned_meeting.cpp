@@ -22,6 +22,9 @@ struct AnswerTail {
 };
 constexpr std::int32_t kUnfit = -1;
 
+// Far more than any program has: memory for each is made when the two sides meet.
+constexpr std::int32_t kMostPartitions = 1 << 24;
+
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
 
 // Takes the first of a key's queue, which goes with its last.
@@ -64,10 +67,11 @@ void meet(Partitioned& receive, const PartitionedOffer& offer) {
   send_control(offer.from_proc, wire::answer(Kind::kPartitionsMet, offer.sender), &tail, sizeof tail);
 }
 
-void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
+void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   const Envelope envelope = wire::envelope_of(header);
-  OfferTail tail;
-  std::memcpy(&tail, payload, sizeof tail);
+  OfferTail tail{};
+  if (bytes >= sizeof tail) std::memcpy(&tail, payload, sizeof tail);
+  if (tail.partitions < 1 || tail.partitions > kMostPartitions) return drop_arrival(from, header, payload, bytes);
   const PartitionedOffer offer{from, tail.sender, header.words[2], tail.partitions};
   const PartitionedOperations::Key key{envelope.context, envelope.source, envelope.tag};
   PartitionedOperations& all = operations();
@@ -80,12 +84,15 @@ void deliver_offer(int from, const transport::Header& header, const std::byte* p
   if (const auto receive = all.alive.find(id); receive != all.alive.end()) meet(*receive->second, offer);
 }
 
-void deliver_answer(int, const transport::Header& header, const std::byte* payload, std::size_t) {
+void deliver_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   AnswerTail tail;
   std::memcpy(&tail, payload, sizeof tail);
   const auto found = operations().alive.find(header.words[2]);
   if (found == operations().alive.end()) return;
   Partitioned& send = *found->second;
+  const bool has_tags = tail.first_tag >= 0 && tail.first_tag <= INT_MAX - send.arguments().partitions;
+  if (!send.waits_for(from) || !(has_tags || tail.first_tag == kUnfit))
+    return drop_arrival(from, header, payload, bytes);
   if (tail.first_tag == kUnfit) {
     send.meet_other_size(tail.bytes);
   } else {
@@ -95,7 +102,7 @@ void deliver_answer(int, const transport::Header& header, const std::byte* paylo
 
 constexpr Arrival kArrivals[] = {
     {Kind::kPartitions, deliver_offer},
-    arrival<deliver_answer>(Kind::kPartitionsMet),
+    arrival<deliver_answer, sizeof(AnswerTail)>(Kind::kPartitionsMet),
 };
 
 }  // namespace

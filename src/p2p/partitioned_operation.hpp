@@ -42,6 +42,10 @@ class Partitioned final : public RequestState {
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const PartitionedArguments& arguments() const noexcept { return arguments_; }
   [[nodiscard]] bool met() const noexcept { return met_; }
+  // A send to that process, whose receive has not answered yet.
+  [[nodiscard]] bool waits_for(int proc) const noexcept {
+    return !is_receive_ && !met_ && unfit_.ok() && arguments_.peer_proc == proc;
+  }
   // So many parts have tags from `first_tag` on. Of a send, or of a receive from a sender with as many partitions.
   void meet(int parts, int first_tag);
   // They do not fit together.

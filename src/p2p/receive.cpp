@@ -2,6 +2,7 @@
 // message with a posted receive.
 #include <cstring>
 
+#include "base/dropped.hpp"
 #include "base/events.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/counting.hpp"
@@ -11,14 +12,13 @@
 #include "p2p/partitioned_operation.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
+#include "p2p/shared_copy.hpp"
 #include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {
 
 using wire::Kind;
-
-Request& request_of(std::uint64_t cookie) { return *reinterpret_cast<Request*>(cookie); }
 
 // Eager data meets its receive: the usual case, then any.
 inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
@@ -43,8 +43,13 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
   complete(receive, completion);
 }
 
+bool is_nobodys(const Matcher& queues) noexcept { return &queues == &engine()->no_matcher; }
+constexpr const char* kNoContext = "there is no such context";
+
 [[gnu::noinline]] void keep_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes,
                                   const std::uint64_t* ack) {
+  Matcher& queues = matcher(envelope.context);
+  if (is_nobodys(queues)) return drop_message(from, kNoContext);
   Unexpected* message = Unexpected::create(bytes);
   message->envelope = {envelope.context, envelope.source, envelope.tag};
   message->from_proc = from;
@@ -52,7 +57,7 @@ inline bool finish_plain(Request& receive, const Envelope& envelope, const std::
   message->wants_ack = ack != nullptr;
   if (ack != nullptr) message->sender_cookie = *ack;
   if (bytes != 0) std::memcpy(message->payload, data, bytes);
-  matcher(envelope.context).keep(message);
+  queues.keep(message);
 }
 
 inline void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
@@ -95,6 +100,7 @@ void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* d
 
 void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   wire::EagerSyncHead head;
+  if (bytes < sizeof head) return drop_message(from, "it is shorter than its head");
   std::memcpy(&head, payload, sizeof head);
   const std::byte* data = payload + sizeof head;
   bytes -= sizeof head;
@@ -112,6 +118,10 @@ void arrive_eager_sync(int from, const Envelope& envelope, const std::byte* payl
 void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std::byte* payload,
                 std::size_t payload_bytes) {
   Matcher& queues = matcher(envelope.context);
+  if (is_nobodys(queues)) {
+    transport_data::drop(from, payload, payload_bytes);
+    return drop_message(from, kNoContext);
+  }
   if (Request* receive = queues.match_posted(envelope)) {
     tell_matched(*receive, envelope, bytes, false);
     begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
@@ -145,7 +155,8 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
   Unexpected::destroy(message);
 }
 
-void arrive_cancelled(Request& send) {
+bool arrive_cancelled(Request& send) {
+  if (shared_copy::holds(send)) return false;
   Completion completion;
   // It was called back (loss.hpp), or the program has cancelled it.
   completion.error = send.completion_.error;
@@ -153,6 +164,7 @@ void arrive_cancelled(Request& send) {
   if (!completion.error.ok()) set_detail(send.detail_);
   transport_data::detach(send);
   finish_send(send, completion);
+  return true;
 }
 
 }  // namespace
@@ -181,35 +193,39 @@ void deliver_eager_watched(int from, const transport::Header& header, const std:
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
 }
-void deliver_sync_ack(int, const transport::Header& header, const std::byte*, std::size_t) {
-  complete(request_of(header.words[2]), Completion{});
+bool deliver_sync_ack(int, Request& send, const transport::Header&, const std::byte*, std::size_t) {
+  if (!send.synchronous_ || is_held(send)) return false;
+  complete(send, Completion{});
+  return true;
 }
 void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (!is_announcement(from, payload, bytes)) return drop_arrival(from, header, payload, bytes);
   arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
 }
-void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  clear_to_send(from, request_of(header.words[2]), payload);
+bool deliver_cts(int from, Request& send, const transport::Header&, const std::byte* payload, std::size_t bytes) {
+  return clear_to_send(from, send, payload, bytes);
 }
-void deliver_done(int, const transport::Header& header, const std::byte*, std::size_t) {
-  release_send(request_of(header.words[2]));
+bool deliver_done(int, Request& send, const transport::Header&, const std::byte*, std::size_t) {
+  release_send(send);
+  return true;
 }
 void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
   arrive_cancel(from, wire::envelope_of(header).context, header.words[2], wire::way(header) != 0);
 }
-void deliver_cancelled(int, const transport::Header& header, const std::byte*, std::size_t) {
-  arrive_cancelled(request_of(header.words[2]));
+bool deliver_cancelled(int, Request& send, const transport::Header&, const std::byte*, std::size_t) {
+  return arrive_cancelled(send);
 }
 
 // Those of no protocol, or of all.
 constexpr Arrival kArrivals[] = {
     {Kind::kEager, deliver_eager},
     {Kind::kEagerSync, deliver_eager_sync},
-    arrival<deliver_sync_ack>(Kind::kSyncAck),
+    arrival_at_send<deliver_sync_ack>(Kind::kSyncAck),
     {Kind::kRts, deliver_rts},
-    arrival<deliver_cts>(Kind::kCts),
-    arrival<deliver_done>(Kind::kDone),
+    arrival_at_send<deliver_cts, sizeof(wire::Cts)>(Kind::kCts),
+    arrival_at_send<deliver_done>(Kind::kDone),
     arrival<deliver_cancel>(Kind::kCancel),
-    arrival<deliver_cancelled>(Kind::kCancelled),
+    arrival_at_send<deliver_cancelled>(Kind::kCancelled),
 };
 
 void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {

@@ -6,10 +6,12 @@
 #include "base/clock.hpp"
 #include "base/events.hpp"
 #include "base/log.hpp"
+#include "layout/cuda/peer.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/choice.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/transport_data.hpp"
 
 namespace hr::p2p {
 
@@ -44,6 +46,26 @@ void end_timing(Request& receive) {
 }  // namespace
 
 std::span<const Rendezvous* const> protocols() noexcept { return kProtocols; }
+
+bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noexcept {
+  wire::Rts rts;
+  if (bytes < sizeof rts) return false;
+  std::memcpy(&rts, payload, sizeof rts);
+  const std::byte* const tail = payload + sizeof rts;
+  const std::size_t tail_bytes = bytes - sizeof rts;
+  if ((rts.flags & wire::kKept) != 0) {
+    transport::AnnouncedData data;
+    if ((rts.flags & (wire::kView | wire::kChunks)) != 0 || tail_bytes != sizeof data) return false;
+    std::memcpy(&data, tail, sizeof data);
+    return is_announced(from, data);
+  }
+  if ((rts.flags & wire::kView) != 0) {
+    using layout::cuda::PeerView;
+    if (tail_bytes < PeerView::kContiguousBytes || tail_bytes > sizeof(PeerView)) return false;
+    if (tail_bytes < sizeof(PeerView) && !layout::cuda::is_contiguous(tail)) return false;
+  }
+  return (rts.flags & wire::kChunks) == 0 || tail_bytes >= sizeof(mem::cuda::Export);
+}
 
 Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                              std::size_t payload_bytes) {
@@ -97,10 +119,13 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   }
 }
 
-void clear_to_send(int from, Request& send, const std::byte* payload) {
+bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes) {
   wire::Cts cts;
   std::memcpy(&cts, payload, sizeof cts);
-  send.transfer_.reset();  // who was to move it does not any more
+  const bool has_view = bytes >= sizeof cts + layout::cuda::PeerView::kContiguousBytes;
+  if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
+  if (is_held(send)) return false;  // it goes another way
+  send.transfer_.reset();           // who was to move it does not any more
   static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
   peer_of(from).place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
@@ -108,8 +133,9 @@ void clear_to_send(int from, Request& send, const std::byte* payload) {
   send.offset_ = 0;
   send.phase_ = Request::Phase::kMoving;
   for (const Rendezvous* each : kProtocols) {
-    if (each->cleared != nullptr && each->cleared(from, send, cts, payload + sizeof cts)) return;
+    if (each->cleared != nullptr && each->cleared(from, send, cts, payload + sizeof cts)) break;
   }
+  return true;
 }
 
 void release_send(Request& send) {
@@ -130,7 +156,8 @@ void account(Request& receive, std::size_t bytes, Status status) {
     receive.completion_.error = status;
   }
   receive.offset_ += bytes;
-  if (receive.offset_ < receive.total_) return;
+  // A sender that says too much does not end what is still being copied: the last copy does.
+  if (receive.offset_ < receive.total_ || is_held(receive)) return;
   finish_rendezvous(receive, kOk);
 }
 

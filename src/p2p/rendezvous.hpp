@@ -15,6 +15,7 @@
 #include <limits>
 #include <span>
 
+#include "p2p/arrivals.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/wire.hpp"
@@ -81,23 +82,6 @@ inline constexpr double kSwitchSeconds = 150e-6;
 inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
-// One kind of message that a protocol alone sends and takes.
-struct Arrival {
-  wire::Kind kind;
-  transport::Handler handler;
-};
-
-// What names a request: that of a lost process has ended.
-template <transport::Handler kDeliver>
-void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (!is_lost(from)) [[likely]]
-    kDeliver(from, header, payload, bytes);
-}
-template <transport::Handler kDeliver>
-constexpr Arrival arrival(wire::Kind kind) noexcept {
-  return {kind, deliver_of_the_living<kDeliver>};
-}
-
 // Null: there is nothing to be done.
 struct Rendezvous {
   const char* name;
@@ -124,19 +108,21 @@ struct Rendezvous {
 // In order of preference.
 std::span<const Rendezvous* const> protocols() noexcept;
 
-// Of a ready-to-send message; borrows the payload.
+// Whether the payload of a ready-to-send message has all that its flags say.
+[[nodiscard]] bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noexcept;
+// Of one that has; borrows the payload.
 Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                              std::size_t payload_bytes);
 // A matched announcement meets its receive.
 void begin_rendezvous(Request& receive, const Announcement& announced);
-// Sender: the receiver of a message has said how it is to go on.
-void clear_to_send(int from, Request& send, const std::byte* payload);
+// Sender: the receiver of a message has said how it is to go on. False: that does not fit the message.
+[[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
 // Sender: the receiver has fetched the data itself, or does not want it.
 void release_send(Request& send);
 // The last protocol of the list, which always can: for one whose own way has failed.
 Status begin_fallback(const Announcement& announced, Request& receive);
 // So many bytes of an announced message are where they belong, or have failed with this status; the first failure is
-// what the receive reports. It ends when all are accounted for.
+// what the receive reports. It ends when all are accounted for; who calls holds it no more.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of an announced message.
 void finish_rendezvous(Request& receive, Status status);

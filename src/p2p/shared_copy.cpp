@@ -328,10 +328,15 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-void help(int from, Request& send, const std::byte* payload) {
-  if (!known(from).writable) return;
+bool help(int from, Request& send, const std::byte* payload) {
   wire::Share share;
   std::memcpy(&share, payload, sizeof share);
+  const layout::View& data = send.view_;
+  transport::Transport* const memory = peer_of(from).memory;
+  if (memory == nullptr || share.word >= memory->shared_words(from).size()) return false;
+  if (!data.contiguous || !data.where.is_host() || share.bytes == 0 || share.bytes > data.packed) return false;
+  if (copy_of(send) != nullptr) return false;
+  if (!known(from).writable) return true;
   send.peer_cookie_ = share.receiver_cookie;
   send.total_ = share.bytes;
   auto made = std::make_unique<Copy>(send);
@@ -341,9 +346,12 @@ void help(int from, Request& send, const std::byte* payload) {
   copy.word = static_cast<std::uint8_t>(share.word);
   copy.generation = share.generation;
   watch(state().to_write, copy);
+  return true;
 }
 
-void helped(int from, Request& receive, std::size_t bytes, bool failed) {
+bool helped(int from, Request& receive, std::size_t bytes, bool failed) {
+  if (copy_of(receive) == nullptr || bytes > missing_bytes(receive)) return false;
+  if (bytes == missing_bytes(receive) && holds(receive)) return false;  // a round has claimed some of that
   Copy& copy = *copy_of(receive);
   const bool waits = copy.link.linked();
   if (waits && bytes == receive.total_) {
@@ -357,6 +365,7 @@ void helped(int from, Request& receive, std::size_t bytes, bool failed) {
     copy.unreadable = true;
   }
   account_for(copy, bytes);
+  return true;
 }
 
 bool holds(const Request& request) noexcept {

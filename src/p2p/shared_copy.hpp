@@ -39,10 +39,11 @@ namespace hr::p2p::shared_copy {
 // MPI_ERR_UNSUPPORTED_OPERATION: the system does not let us, nothing has been moved and nobody been told.
 Status begin(const Announcement& announced, Request& receive);
 
-// Sender: kShare has come.
-void help(int from, Request& send, const std::byte* payload);
-// Receiver: kShared has come; the sender has written what it claimed, so many bytes, or could not.
-void helped(int from, Request& receive, std::size_t bytes, bool failed);
+// Sender: kShare has come. False: it does not fit the message.
+[[nodiscard]] bool help(int from, Request& send, const std::byte* payload);
+// Receiver: kShared has come; the sender has written what it claimed, so many bytes, or could not. False: that cannot
+// be.
+[[nodiscard]] bool helped(int from, Request& receive, std::size_t bytes, bool failed);
 // Sender: kDone has come. True: the send goes on.
 bool released(Request& send);
 // A round that is copying its data has let others in.

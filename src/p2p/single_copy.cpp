@@ -39,14 +39,14 @@ Status begin(const Announcement& announced, Request& receive) {
   return status;
 }
 
-void deliver_share(int from, const transport::Header& header, const std::byte* payload, std::size_t) {
-  shared_copy::help(from, *reinterpret_cast<Request*>(header.words[2]), payload);
+bool deliver_share(int from, Request& send, const transport::Header&, const std::byte* payload, std::size_t) {
+  return shared_copy::help(from, send, payload);
 }
-void deliver_shared(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  shared_copy::helped(from, *reinterpret_cast<Request*>(header.words[2]), header.words[1], wire::way(header) != 0);
+bool deliver_shared(int from, Request& receive, const transport::Header& header, const std::byte*, std::size_t) {
+  return shared_copy::helped(from, receive, header.words[1], wire::way(header) != 0);
 }
-constexpr Arrival kArrivals[] = {arrival<deliver_share>(wire::Kind::kShare),
-                                 arrival<deliver_shared>(wire::Kind::kShared)};
+constexpr Arrival kArrivals[] = {arrival_at_send<deliver_share, sizeof(wire::Share)>(wire::Kind::kShare),
+                                 arrival_at_receive<deliver_shared, 0, 2>(wire::Kind::kShared)};
 
 }  // namespace
 }  // namespace single_copy

@@ -100,16 +100,16 @@ void finalize() {
 }
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
-  return (cts.way & wire::kStaged) != 0 && begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
+  if ((cts.way & wire::kStaged) == 0) return false;
+  // Only where the announcement has said that the data is there.
+  if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
+  return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }
 
-void deliver_piece(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_piece(from, *reinterpret_cast<Request*>(header.words[1]), header, payload, bytes);
+void deliver_chunk(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (!arrive_chunk(from, header.words[1], wire::chunk_of(header))) drop_arrival(from, header, payload, bytes);
 }
-void deliver_chunk(int, const transport::Header& header, const std::byte*, std::size_t) {
-  arrive_chunk(header.words[1], wire::chunk_of(header));
-}
-constexpr Arrival kArrivals[] = {arrival<deliver_piece>(wire::Kind::kPiece),
+constexpr Arrival kArrivals[] = {arrival_at_receive<arrive_piece, sizeof(wire::Piece)>(wire::Kind::kPiece),
                                  arrival<deliver_chunk>(wire::Kind::kChunk)};
 
 }  // namespace

@@ -36,7 +36,8 @@ void watch();
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
 // Starts to send Request::total_ bytes; false where there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
-void arrive_chunk(std::uint64_t memory, std::uint32_t chunk);
+// False: that process does not have it.
+[[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
@@ -51,8 +52,9 @@ void release_chunks();
 
 // The receiver will find chunks there; false where it cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
-void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
-                  std::size_t bytes);
+// False: it is no part of the message, or lies in no memory of that process.
+[[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
+                                const std::byte* payload, std::size_t bytes);
 // The memory is gone.
 void forget(int from_proc, std::uint64_t memory);
 bool advance_receives();

@@ -48,6 +48,9 @@ class Chunks {
   void give(std::uint32_t chunk);
   // It is with that process, until it comes back or the process is lost.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
+  [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
+    return chunk < holders_.size() && holders_[chunk] == proc;
+  }
   void take_from(int proc);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
   // When the last one was taken, or one came back.

@@ -79,6 +79,27 @@ Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRow
   return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
+// In memory that this process knows of.
+bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
+  if (rows && !mem::cuda::TwoRows::serves(piece.bytes)) return false;
+  const std::size_t span = rows ? mem::cuda::TwoRows{piece.bytes}.span() : piece.bytes;
+  if (piece.memory == 0) {
+    const std::size_t all = shared_memory(from_proc).size();
+    return piece.at <= all && span <= all - piece.at;
+  }
+  const mem::cuda::Export* const memory = chunks_of(sender_of(from_proc), piece.memory);
+  return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
+}
+
+// Of the pieces that are on their way out of chunks.
+std::size_t bytes_under_way(const Request& receive) {
+  std::size_t bytes = 0;
+  for (const auto& [proc, sender] : state().senders) {
+    for (const Arrival& each : sender.arrivals) bytes += each.receive == &receive ? each.piece.bytes : 0;
+  }
+  return bytes;
+}
+
 void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_control(proc, wire::chunk(chunk, memory)); }
 
 }  // namespace
@@ -93,20 +114,25 @@ bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Exp
   return true;
 }
 
-void arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
+bool arrive_piece(int from_proc, Request& receive, const transport::Header& header, const std::byte* payload,
                   std::size_t bytes) {
   wire::Piece piece;
   std::memcpy(&piece, payload, sizeof piece);
   const std::uint32_t chunk = wire::chunk_of(header);
   const std::size_t offset = header.words[2];
+  const std::size_t missing = missing_bytes(receive);
+  if (!lies_in(receive, offset, piece.bytes) || piece.bytes > missing - std::min(missing, bytes_under_way(receive)))
+    return false;
   if (chunk == wire::kNoChunk) {
-    return account(receive, piece.bytes,
-                   fail(Errc::kOther, "rank %d could not read its data: %.*s", receive.completion_.source,
-                        static_cast<int>(bytes - sizeof piece), reinterpret_cast<const char*>(payload + sizeof piece)));
+    account(receive, piece.bytes,
+            fail(Errc::kOther, "rank %d could not read its data: %.*s", receive.completion_.source,
+                 static_cast<int>(bytes - sizeof piece), reinterpret_cast<const char*>(payload + sizeof piece)));
+    return true;
   }
-  Sender& sender = sender_of(from_proc);
   const bool by_device = (wire::way(header) & wire::kToDevice) != 0;
   const bool rows = (wire::way(header) & wire::kRows) != 0;
+  if (!lies_in_memory(from_proc, piece, rows)) return false;
+  Sender& sender = sender_of(from_proc);
   if (piece.memory == 0) {
     const std::span<std::byte> memory = shared_memory(from_proc);
     if (!by_device || !pin(sender, memory, receive.view_)) {
@@ -114,7 +140,8 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
       const Status status = rows ? unpack_rows(receive.view_, offset, {piece.bytes}, from)
                                  : layout::unpack(receive.view_, offset, piece.bytes, from);
       give_back(from_proc, chunk, piece.memory);
-      return account(receive, piece.bytes, status);
+      account(receive, piece.bytes, status);
+      return true;
     }
   }
   Arrival& arrival = sender.arrivals.emplace_back();
@@ -125,10 +152,12 @@ void arrive_piece(int from_proc, Request& receive, const transport::Header& head
   if (const Status status = start(from_proc, sender, arrival, offset); !status.ok()) {
     sender.arrivals.pop_back();
     give_back(from_proc, chunk, piece.memory);
-    return account(receive, piece.bytes, status);
+    account(receive, piece.bytes, status);
+    return true;
   }
   ++state().under_way;
   watch();
+  return true;
 }
 
 void forget(int from_proc, std::uint64_t memory) {

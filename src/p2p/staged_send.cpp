@@ -239,8 +239,11 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way) {
   return true;
 }
 
-void arrive_chunk(std::uint64_t memory, std::uint32_t chunk) {
-  if (Chunks* const chunks = with_id(memory); chunks != nullptr) chunks->give(chunk);
+bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk) {
+  Chunks* const chunks = with_id(memory);
+  if (chunks == nullptr || !chunks->is_with(from_proc, chunk)) return false;
+  chunks->give(chunk);
+  return true;
 }
 
 bool advance_sends() {

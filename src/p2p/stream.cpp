@@ -42,9 +42,9 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-void deliver_data(int, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  Request& receive = *reinterpret_cast<Request*>(header.words[1]);
+bool deliver_data(int, Request& receive, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   const std::size_t offset = header.words[2];
+  if (!lies_in(receive, offset, bytes) || bytes > missing_bytes(receive)) return false;
   Status status = kOk;
   if (receive.view_.plain_host()) {
     std::memcpy(receive.view_.data() + offset, payload, bytes);
@@ -52,9 +52,10 @@ void deliver_data(int, const transport::Header& header, const std::byte* payload
     status = layout::unpack(receive.view_, offset, bytes, payload);
   }
   account(receive, bytes, status);
+  return true;
 }
 
-constexpr Arrival kArrivals[] = {arrival<deliver_data>(wire::Kind::kData)};
+constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_data>(wire::Kind::kData)};
 
 bool cleared(int from, Request& send, const wire::Cts& /*cts*/, const std::byte* /*tail*/) {
   Peer& peer = peer_of(from);

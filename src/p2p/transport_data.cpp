@@ -118,10 +118,10 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-void deliver_not_cancelled(int, const transport::Header& header, const std::byte*, std::size_t) {
+void deliver_not_cancelled(int from, const transport::Header& header, const std::byte*, std::size_t) {
   auto& send = *reinterpret_cast<Request*>(header.words[2]);
   const auto found = own<State>().sends.find(&send);
-  if (found == own<State>().sends.end()) return;
+  if (found == own<State>().sends.end() || send.proc_ != from) return;
   found->second->in_doubt = false;
   if (!found->second->moved) return;
   detach(send);
@@ -182,9 +182,8 @@ void detach(Request& send) {
 void drop(int from, const std::byte* payload, std::size_t bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
-  if ((rts.flags & wire::kKept) == 0) return;
-  transport::Transport* const transport = peer_of(from).transport;
-  if (transport != nullptr) transport->refuse(from, data_of(payload + bytes - sizeof(transport::AnnouncedData)));
+  if ((rts.flags & wire::kKept) != 0)
+    refuse_announced(from, data_of(payload + bytes - sizeof(transport::AnnouncedData)));
 }
 
 }  // namespace transport_data

@@ -1,5 +1,6 @@
 #include "rma/describe.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -80,10 +81,49 @@ void write(const Typemap& map, Writer& to) {
   for (const TypemapRef& child : map.children) write(*child, to);
 }
 
-bool read(Reader& from, TypemapRef* out) {
+// Types within types; programs make far fewer, and each is a call of read() within another.
+constexpr int kMostDepth = 1000;
+
+// The facts of a node are what its constructor makes of its children: where a target's memory is written depends on
+// them. Bounds alone may have been set (MPI_Type_create_resized).
+bool holds_together(const Typemap& map) {
+  const auto is_negative = [](Count value) { return value < 0; };
+  TypemapRef made;
+  switch (map.kind) {
+    case Typemap::Kind::kEmpty:
+      if (std::ranges::any_of(map.children, [](const TypemapRef& child) { return child->leaves != 0; })) return false;
+      return map.size == 0 && map.leaves == 0 && map.true_lb == 0 && map.true_ub == 0;
+    case Typemap::Kind::kLeaf:
+      if (map.uniform == nullptr || !map.children.empty()) return false;
+      made = layout::leaf_typemap(*map.uniform);
+      if (made->kind != Typemap::Kind::kLeaf) return false;  // a pair
+      break;
+    case Typemap::Kind::kRepeat:
+      if (map.children.size() != 1 || map.count < 0) return false;
+      if (!layout::repeat_typemap(map.children.front(), map.count, map.stride, &made).ok()) return false;
+      break;
+    case Typemap::Kind::kSequence: {
+      const std::size_t parts = map.displacements.size();
+      const auto serves = [parts](std::size_t number) { return number == 1 || number == parts; };
+      if (parts == 0 || !serves(map.children.size()) || !serves(map.repeats.size())) return false;
+      if (std::ranges::any_of(map.repeats, is_negative)) return false;
+      if (!layout::sequence_typemap(map.children, map.repeats, map.displacements, &made).ok()) return false;
+      break;
+    }
+    default:
+      return false;
+  }
+  Count extent = 0;
+  return made->size == map.size && made->leaves == map.leaves && made->true_lb == map.true_lb &&
+         made->true_ub == map.true_ub && made->uniform == map.uniform &&
+         !__builtin_sub_overflow(map.ub, map.lb, &extent);
+}
+
+bool read(Reader& from, int depth, TypemapRef* out) {
   Node node;
   auto map = std::make_shared<Typemap>();
   std::size_t children = 0;
+  if (depth > kMostDepth) return false;
   if (!from.get(&node) || !from.get(&map->displacements) || !from.get(&map->repeats) || !from.get(&children))
     return false;
   map->kind = node.kind;
@@ -100,8 +140,12 @@ bool read(Reader& from, TypemapRef* out) {
   map->stride = node.stride;
   for (std::size_t i = 0; i < children; ++i) {
     TypemapRef child;
-    if (!read(from, &child)) return false;
+    if (!read(from, depth + 1, &child)) return false;
     map->children.push_back(std::move(child));
+  }
+  if (!holds_together(*map)) {
+    static_cast<void>(take_detail());  // of a constructor
+    return false;
   }
   *out = std::move(map);
   return true;
@@ -111,17 +155,20 @@ Status make(std::span<const std::byte> description, Ref<Datatype>* type) {
   Reader reader(description);
   std::uint32_t element = 0;
   TypemapRef map;
-  if (!reader.get(&element) || !read(reader, &map)) {
+  if (!reader.get(&element) || !read(reader, 0, &map)) {
     return fail(Errc::kIntern,
                 "the description of a target's datatype (%zu bytes) cannot be read: do all processes run "
                 "the same version of the library?",
                 description.size());
   }
+  // For element_of(): as many of these as there are bytes.
+  Datatype* const base = element == 0 ? nullptr : layout::predefined_type(element);
+  if (base != nullptr && (base->size() == 0 || map->size % base->size() != 0))
+    return fail(Errc::kIntern, "the elements of a target's datatype are no %s", base->name().c_str());
   Ref<Datatype> made = Ref<Datatype>::adopt(Arena<Datatype>::instance().create());
   if (!made) return fail(Errc::kNoMem, "no room for another datatype: free some that are not needed");
   made->set_typemap(std::move(map));
-  // For element_of().
-  if (Datatype* const base = element == 0 ? nullptr : layout::predefined_type(element); base != nullptr) {
+  if (base != nullptr) {
     made->contents_.combiner = abi::kCombinerDup;
     made->contents_.types.push_back(Ref<Datatype>::share(base));
   }

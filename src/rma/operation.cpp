@@ -33,8 +33,13 @@ Status reach_of(const Operation& operation, Count unit, Reach* reach) {
   Count across = 0;
   bool overflow = __builtin_mul_overflow(operation.displacement, unit, &at);
   overflow |= __builtin_mul_overflow(operation.count - 1, type.extent(), &across);
-  overflow |= __builtin_add_overflow(at, type.true_lb() + std::min<Count>(across, 0), &reach->begin);
-  overflow |= __builtin_add_overflow(reach->begin, type.true_extent() + std::max(across, -across), &reach->end);
+  Count first = 0;
+  Count length = 0;
+  overflow |= __builtin_add_overflow(type.true_lb(), std::min<Count>(across, 0), &first);
+  overflow |= __builtin_add_overflow(at, first, &reach->begin);
+  overflow |= __builtin_sub_overflow(type.true_extent(), std::min<Count>(across, 0), &length);
+  overflow |= __builtin_add_overflow(length, std::max<Count>(across, 0), &length);
+  overflow |= __builtin_add_overflow(reach->begin, length, &reach->end);
   if (!overflow) return kOk;
   return fail(Errc::kRmaRange, "target_disp %lld and %lld elements do not fit 63 bits",
               static_cast<long long>(operation.displacement), static_cast<long long>(operation.count));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/dropped.hpp"
 #include "coll/view_tools.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
@@ -143,6 +144,7 @@ void end(OriginOperation& self) {
     note_failure(window, self.status, std::move(self.why));
   }
   unlist(self);
+  state->cookies.take_back(self.cookie);
   delete &self;
 }
 
@@ -186,7 +188,7 @@ Status send_parts(Window& window, const Operation& operation, wire::Head& head, 
     self->incoming = self->requests.back();
   }
   HR_TRY(p2p::send_message(window.proc(operation.rank),
-                           wire::header(wire::Action::kOperate, window, reinterpret_cast<std::uint64_t>(self)),
+                           wire::header(wire::Action::kOperate, window, self != nullptr ? self->cookie : 0),
                            message.data(), message.bytes()));
   if (!describes) HR_TRY(send_bytes(*self, coll::bytes_view(self->description.data(), self->description.size()), head));
   return carries ? kOk : send_bytes(*self, operation.origin, head);
@@ -214,6 +216,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   const bool lasts = head.flags != 0 || operation.has_result() || request != nullptr;
   if (lasts) {
     self = new OriginOperation;
+    self->cookie = state->cookies.give(*self);
     self->window = Ref<Window>::share(&window);
     self->rank = operation.rank;
     self->result = operation.result;
@@ -225,7 +228,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   }
   ++member.unanswered;
   ++window.unanswered_;
-  if (head.flags != 0) head.tag = member.next_tag++ & 0x3fffffff;
+  if (head.flags != 0) head.tag = member.next_tag++ & wire::kMostTag;
   const std::byte* const described = description.data();
   if (self != nullptr) self->description = std::move(description);
   Status status = request == nullptr ? kOk : make_program_request(*self, request);
@@ -249,14 +252,14 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   return status;
 }
 
-void take_answer(int /*from*/, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  Window* const window = window_of(from, header);
+  if (window == nullptr) return;
   const int error = wire::error_of(header);
   const Status status = error == 0 ? kOk : Status::from_code(error);
   std::string why;
   if (error != 0) why.assign(reinterpret_cast<const char*>(payload), bytes);
   if (header.words[2] == 0) {
-    Window* const window = state == nullptr ? nullptr : state->find(wire::context_of(header));
-    if (window == nullptr) return;
     Member& member = window->member(wire::rank_of(header));
     if (member.unanswered == 0) return;
     --member.unanswered;
@@ -264,7 +267,11 @@ void take_answer(int /*from*/, const transport::Header& header, const std::byte*
     if (error != 0) note_failure(*window, status, std::move(why));
     return;
   }
-  auto& self = *reinterpret_cast<OriginOperation*>(header.words[2]);
+  OriginOperation* const asked = state->cookies.find(header.words[2]);
+  const bool fits = asked != nullptr && !asked->answered && asked->window.get() == window &&
+                    asked->rank == wire::rank_of(header) && (error != 0 || bytes <= asked->result.packed);
+  if (!fits) return drop_message(from, "it answers no operation on a window");
+  OriginOperation& self = *asked;
   if (error != 0) {
     fail_operation(self, status, std::move(why));
   } else if (bytes != 0) {

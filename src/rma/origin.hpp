@@ -14,12 +14,13 @@
 
 namespace hr::rma {
 
-// One that has more to wait for than an answer. Owner: the state's list, until it is over; the target sends its address
-// back as the cookie.
+// One that has more to wait for than an answer. Owner: the state's list, until it is over; the target sends its cookie
+// back.
 struct OriginOperation {
   Link link;
   Ref<Window> window;
   int rank = 0;
+  std::uint64_t cookie = 0;
   layout::View result;
   Ref<layout::Datatype> result_type;
   std::vector<std::byte> description;   // being sent

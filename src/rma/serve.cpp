@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/abi.hpp"
+#include "base/dropped.hpp"
 #include "coll/view_tools.hpp"
 #include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
@@ -24,11 +25,44 @@ bool accumulates(const Service& self) {
 }
 bool has(const Service& self, wire::Flag flag) { return (self.head.flags & flag) != 0; }
 
+bool gets(const Service& self) {
+  return self.head.kind == OperationKind::kGet || self.head.kind == OperationKind::kGetAccumulate ||
+         self.head.kind == OperationKind::kCompareSwap;
+}
+
+// What its message says of itself can be: of so many bytes behind the head.
+bool is_complete(const wire::Head& head, std::size_t bytes) {
+  constexpr unsigned kFlags = wire::kDescriptionFollows | wire::kDataFollows | wire::kResultFollows;
+  if (head.kind > OperationKind::kCompareSwap || head.op > layout::OpKind::kNoOp || (head.flags & ~kFlags) != 0)
+    return false;
+  if (head.count < 0 || head.tag > wire::kMostTag || (head.kind == OperationKind::kCompareSwap && head.count != 1))
+    return false;
+  const std::size_t description = (head.flags & wire::kDescriptionFollows) != 0 ? 0 : head.description;
+  if (description > bytes) return false;
+  return bytes - description == ((head.flags & wire::kDataFollows) != 0 ? 0 : head.data);
+}
+
+// The data is what the target needs for its part: no more, and of a put maybe less.
+bool has_its_data(const Service& self) {
+  switch (self.head.kind) {
+    case OperationKind::kGet:
+      return self.head.data == 0;
+    case OperationKind::kPut:
+      return self.head.data <= self.target.packed;
+    case OperationKind::kCompareSwap:
+      return self.head.data == 2 * self.target.packed;
+    default:
+      return self.head.data == (self.head.op == layout::OpKind::kNoOp ? 0 : self.target.packed);
+  }
+}
+
 // Where in this process the operation's part of the window is.
 Status find_target(Service& self) {
   Window& window = *self.window;
   if (self.head.type != 0) {
-    self.type = Ref<layout::Datatype>::share(layout::predefined_type(self.head.type));
+    layout::Datatype* const type = layout::predefined_type(self.head.type);
+    if (type == nullptr) return fail(Errc::kType, "there is no predefined datatype %#x", self.head.type);
+    self.type = Ref<layout::Datatype>::share(type);
   } else {
     HR_TRY(state->made_types.find(self.description, &self.type));
   }
@@ -36,8 +70,15 @@ Status find_target(Service& self) {
   operation.displacement = self.head.displacement;
   operation.count = self.head.count;
   operation.type = self.type.get();
+  std::size_t all = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(operation.count), static_cast<std::size_t>(self.type->size()),
+                             &all))
+    return fail(Errc::kCount, "%lld elements at the target do not fit 63 bits",
+                static_cast<long long>(operation.count));
   HR_TRY(locate(window, operation, &self.target));
-  return kOk;
+  if (has_its_data(self) && (has(self, wire::kResultFollows) || all <= wire::kMost || !gets(self))) return kOk;
+  return fail(Errc::kRmaRange, "an operation on %zu bytes of the window came with %llu bytes", all,
+              static_cast<unsigned long long>(self.head.data));
 }
 
 Status receive(Service& self, const layout::View& into, p2p::Request** request) {
@@ -64,6 +105,9 @@ Status do_it(Service& self) {
       const layout::Datatype* const element = element_of(*self.type);
       if (element == nullptr) return fail(Errc::kType, "the target's datatype has elements of several types");
       const layout::Op* const op = op_of(self.head.op);
+      if (op == nullptr) return fail(Errc::kOp, "there is no such operation");
+      if (op->kind() != layout::OpKind::kReplace && op->kind() != layout::OpKind::kNoOp)
+        HR_TRY(layout::check_op(*op, *element));
       return update(self.target, *op, *element, operand, wants ? self.result.data() : nullptr, exclusion);
     }
   }
@@ -86,16 +130,17 @@ Task receive_rest(Service* self, Status* placed) {
   *placed = find_target(*self);
   if (!has(*self, wire::kDataFollows)) co_return kOk;
   // A put goes to its place; what has none is received all the same.
+  // (as far as it takes to end its send).
   if (placed->ok() && self->head.kind == OperationKind::kPut) {
     HR_CO_TRY(receive(*self, self->target, requests.next()));
   } else {
-    self->data.resize(self->head.data);
+    self->data.resize(placed->ok() ? self->head.data : 0);
     HR_CO_TRY(receive(*self, view_of(self->data), requests.next()));
   }
   std::string why = take_detail();
   const Status received = co_await requests.all();
-  if (received.ok()) set_detail(std::move(why));
-  co_return received;
+  if (received.ok() || !placed->ok()) set_detail(std::move(why));
+  co_return placed->ok() ? received : kOk;
 }
 
 Task send_result(Service* self) {
@@ -157,7 +202,11 @@ bool try_lock(LockWaiter& waiter) {
   if (!has_it) return false;
   const Status told =
       p2p::send_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
-  if (!told.ok()) {
+  Member& member = waiter.window->member(waiter.rank);
+  member.asks = false;
+  if (told.ok()) {
+    member.lent = waiter.exclusive ? Member::Lock::kExclusive : Member::Lock::kShared;
+  } else {
     static_cast<void>(take_detail());
     word.release(waiter.exclusive);
   }
@@ -166,14 +215,18 @@ bool try_lock(LockWaiter& waiter) {
 
 }  // namespace
 
-void take_operation(const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  Window* const window = state == nullptr ? nullptr : state->find(wire::context_of(header));
+void take_operation(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  Window* const window = window_of(from, header);
   if (window == nullptr) return;
+  wire::Head head;
+  if (bytes >= sizeof head) std::memcpy(&head, payload, sizeof head);
+  if (bytes < sizeof head || !is_complete(head, bytes - sizeof head))
+    return drop_message(from, "an operation on a window has not the length that it says, or is none");
   auto* const self = new Service;
   self->window = Ref<Window>::share(window);
   self->rank = wire::rank_of(header);
   self->cookie = header.words[2];
-  std::memcpy(&self->head, payload, sizeof self->head);
+  self->head = head;
   const std::byte* at = payload + sizeof self->head;
   if (!has(*self, wire::kDescriptionFollows)) {
     self->description.assign(at, at + self->head.description);
@@ -188,10 +241,24 @@ void take_operation(const transport::Header& header, const std::byte* payload, s
 }
 
 void take_lock(Window& window, const transport::Header& header) {
+  Member& member = window.member(wire::rank_of(header));
+  if (member.lent != Member::Lock::kNone || member.asks || window.own().control == nullptr)
+    return drop_message(window.proc(wire::rank_of(header)), "it asks for a lock that it has, or has asked for");
+  member.asks = true;
   LockWaiter waiter{Ref<Window>::share(&window), wire::rank_of(header), wire::detail_of(header) != 0};
   if (try_lock(waiter)) return;
   state->lock_waiters.push_back(std::move(waiter));
   watch();
+}
+
+void take_unlock(Window& window, const transport::Header& header) {
+  Member& member = window.member(wire::rank_of(header));
+  const bool exclusive = wire::detail_of(header) != 0;
+  if (member.lent != (exclusive ? Member::Lock::kExclusive : Member::Lock::kShared))
+    return drop_message(window.proc(wire::rank_of(header)), "it gives back a lock that it does not have");
+  member.lent = Member::Lock::kNone;
+  window.own().control->lock.release(exclusive);
+  grant_locks();
 }
 
 bool advance_services() {

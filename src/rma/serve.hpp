@@ -39,8 +39,10 @@ struct LockWaiter {
   bool waits = false;  // LockWord::try_exclusive()
 };
 
-void take_operation(const transport::Header& header, const std::byte* payload, std::size_t bytes);
+void take_operation(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 void take_lock(Window& window, const transport::Header& header);
+// Of a lock that was granted to that member by a message.
+void take_unlock(Window& window, const transport::Header& header);
 // True when something moved.
 bool advance_services();
 // The locks that can be had by now. True when there was one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dropped.hpp"
 #include "p2p/layer_message.hpp"
 #include "p2p/loss.hpp"
 #include "rma/rma.hpp"
@@ -13,8 +14,8 @@ LayerState<State> state;
 
 namespace {
 
-void take_signal(const transport::Header& header) {
-  Window* const window = state->find(wire::context_of(header));
+void take_signal(int from, const transport::Header& header) {
+  Window* const window = window_of(from, header);
   if (window == nullptr) return;
   Member& member = window->member(wire::rank_of(header));
   switch (wire::action_of(header)) {
@@ -24,9 +25,7 @@ void take_signal(const transport::Header& header) {
       member.lock_granted = true;
       return;
     case wire::Action::kUnlock:
-      window->own().control->lock.release(wire::detail_of(header) != 0);
-      grant_locks();
-      return;
+      return take_unlock(*window, header);
     case wire::Action::kPost:
       ++member.posts;
       return;
@@ -34,7 +33,7 @@ void take_signal(const transport::Header& header) {
       ++member.completes;
       return;
     default:
-      return;
+      return drop_message(from, "a window knows no such message");
   }
 }
 
@@ -42,11 +41,11 @@ void take_message(int from, const transport::Header& header, const std::byte* pa
   if (state == nullptr || p2p::is_lost(from)) return;
   switch (wire::action_of(header)) {
     case wire::Action::kOperate:
-      return take_operation(header, payload, bytes);
+      return take_operation(from, header, payload, bytes);
     case wire::Action::kAnswer:
       return take_answer(from, header, payload, bytes);
     default:
-      return take_signal(header);
+      return take_signal(from, header);
   }
 }
 
@@ -62,6 +61,40 @@ bool advance(void*) {
 }
 
 }  // namespace
+
+Window* window_of(int from, const transport::Header& header) noexcept {
+  Window* const window = state == nullptr ? nullptr : state->find(wire::context_of(header));
+  if (window == nullptr) return nullptr;
+  const int rank = wire::rank_of(header);
+  if (rank >= 0 && rank < window->size() && window->proc(rank) == from) return window;
+  drop_message(from, "it names another member of a window as its sender");
+  return nullptr;
+}
+
+std::uint64_t Cookies::give(OriginOperation& operation) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Slot& slot = slots_[index];
+  slot.operation = &operation;
+  return std::uint64_t{++slot.generation} << 32 | (index + 1);
+}
+
+OriginOperation* Cookies::find(std::uint64_t cookie) const noexcept {
+  const std::uint64_t index = (cookie & 0xffffffffU) - 1;
+  if (index >= slots_.size() || slots_[index].generation != cookie >> 32) return nullptr;
+  return slots_[index].operation;
+}
+
+void Cookies::take_back(std::uint64_t cookie) {
+  if (find(cookie) == nullptr) return;
+  const auto index = static_cast<std::uint32_t>(cookie) - 1;
+  slots_[index].operation = nullptr;
+  free_.push_back(index);
+}
 
 void watch() { p2p::add_hook(advance, nullptr); }
 

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "base/layer_state.hpp"
 #include "base/list.hpp"
@@ -16,6 +17,23 @@
 
 namespace hr::rma {
 
+// The operations that an answer may name: whatever number comes as a cookie, it is one of these or nothing.
+class Cookies {
+ public:
+  // Never 0.
+  [[nodiscard]] std::uint64_t give(OriginOperation& operation);
+  [[nodiscard]] OriginOperation* find(std::uint64_t cookie) const noexcept;
+  void take_back(std::uint64_t cookie);
+
+ private:
+  struct Slot {
+    OriginOperation* operation = nullptr;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
 struct State {
   std::unordered_map<std::uint32_t, Window*> windows;  // by context
   // With messages of data under way, which progress looks at; and those that an answer ends, of which there may be very
@@ -23,6 +41,7 @@ struct State {
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
   IntrusiveList<OriginOperation, &OriginOperation::link> asked;
   std::size_t started_count = 0;
+  Cookies cookies;  // of both
   IntrusiveList<Service, &Service::link> services;
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;
@@ -39,6 +58,10 @@ struct State {
 
 // Null outside of init() and finalize().
 extern LayerState<State> state;
+
+// The window that a message is about, where its sender is the member that it says; nullptr: there is none (any more),
+// or the message was dropped.
+[[nodiscard]] Window* window_of(int from, const transport::Header& header) noexcept;
 
 // There is something that progress has to look after: makes advance() a hook until there is nothing.
 void watch();

@@ -74,7 +74,9 @@ struct Member {
   std::uint32_t unsent = 0;      // those of them whose buffers of the origin's are still in use
   std::uint32_t next_tag = 0;    // of their data
   // --- as a target ---
-  bool posted = false;  // in the group of MPI_Win_post
+  bool posted = false;      // in the group of MPI_Win_post
+  Lock lent = Lock::kNone;  // of this process's memory, granted to that one by a message
+  bool asks = false;        // waits for that
   // Accumulates of that process, which are applied in the order they came (serve.cpp): come so far, and applied.
   std::uint32_t accumulates_come = 0;
   std::uint32_t accumulates_done = 0;

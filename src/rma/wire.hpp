@@ -38,6 +38,7 @@ struct Head {
   std::int64_t displacement;
   std::int64_t count;
 };
+inline constexpr std::uint32_t kMostTag = 0x3fffffff;
 enum Flag : std::uint8_t {
   kDescriptionFollows = 1,
   kDataFollows = 2,
