@@ -335,5 +335,49 @@ class Ucx(MachineTest):
         self.assert_found("ucx.transports-chosen", "note")
 
 
+class Listening(MachineTest):
+    def rank(self, process, *sockets, maps="/lib/libmpi_abi.so.1\n/lib/libucp.so.0\n"):
+        self.write(f"/proc/{process}/maps", maps)
+        self.write(f"/proc/{process}/comm", "solver\n")
+        folder = self.root / f"proc/{process}/fd"
+        folder.mkdir()
+        for number, inode in enumerate(sockets):
+            (folder / str(number)).symlink_to(f"socket:[{inode}]")
+
+    def table(self, process, name, *rows):
+        lines = (f"   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  1000  0 {inode} 1"
+                 for local, state, inode in rows)
+        self.write(f"/proc/{process}/net/{name}", "\n".join(["  sl  local_address ...", *lines]) + "\n")
+
+    def test_configuration(self):
+        found = self.assert_found("listening.would", "note", "the addresses of eth0")
+        self.assertIn("read and write the memory", found.cost)
+        for variables in ({"UCX_NET_DEVICES": "lo"}, {"HEADRACE_NETWORK_DEVICES": "lo"}, {"UCX_TLS": "^tcp"}, {"UCX_TLS": "rc,self"}):
+            self.facts.environment = {"PATH": "/headrace/bin:/usr/bin", **variables}
+            self.assert_found("listening.would-not", "ok")
+
+    def test_without_ucx(self):
+        self.answers["-d"] = Failed("ucx_info cannot be started")
+        self.assert_found("listening.unknown", "ok", "cannot be asked")
+        self.answers["-c"] = Failed("exit code 1")
+        self.assert_found("listening.unknown", "ok", "UCX is not found")
+
+    def test_ranks(self):
+        self.rank(70, 501, 502, 503)
+        self.table(70, "tcp", ("0100007F:9C40", "0A", 501), ("00000000:9C41", "0A", 502), ("0500000A:9C42", "01", 503))
+        self.table(70, "tcp6", (32 * "0" + ":9C43", "0A", 999))
+        found = self.assert_found("listening.rank", "note", "process 70 (solver), a rank, listens on 0.0.0.0 port 40001")
+        self.assertNotIn("40000", found.evidence)
+        self.assertNotIn("40003", found.evidence)
+
+    def test_what_is_no_rank_or_listens_on_the_loopback(self):
+        self.rank(70, 501)
+        self.table(70, "tcp", ("0100007F:9C40", "0A", 501))
+        self.table(70, "tcp6", ("00000000000000000000000001000000:9C40", "0A", 501))
+        self.rank(71, 502, maps="/lib/libc.so.6\n")
+        self.table(71, "tcp", ("00000000:9C41", "0A", 502))
+        self.assert_not_found("listening.rank")
+
+
 if __name__ == "__main__":
     unittest.main()

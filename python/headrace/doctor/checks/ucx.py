@@ -64,6 +64,21 @@ def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
     return found
 
 
+def network_devices(facts: Facts) -> dict[str, list[str]] | str:
+    """Devices of each network transport; else why they are not known."""
+    opened = _open(facts)
+    if isinstance(opened, str):
+        return "UCX is not found, without which no rank listens"
+    try:
+        return _networks(_transports(facts, opened[1]))
+    except Failed as failed:
+        return f"UCX cannot be asked for its devices ({failed})"
+
+
+def _networks(transports: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: devices for name, devices in transports.items() if name not in _LOCAL}
+
+
 def _devices(facts: Facts, network: dict[str, list[str]]) -> Iterator[Finding]:
     there = {device for devices in network.values() for device in devices}
     for variable in ("UCX_NET_DEVICES", "HEADRACE_NETWORK_DEVICES"):
@@ -110,7 +125,7 @@ def look(facts: Facts) -> Iterator[Finding]:
     except Failed as failed:
         yield ok("ucx.found", f"UCX {version} in {path.parent}; its transports were not listed ({failed})")
         return
-    network = {name: devices for name, devices in transports.items() if name not in _LOCAL}
+    network = _networks(transports)
     shown = "; ".join(f"{name} ({', '.join(dict.fromkeys(devices))})" for name, devices in network.items()) or "none"
     yield ok("ucx.found", f"UCX {version} in {path.parent}; network transports: {shown}")
     rdma = facts.rdma_devices()

@@ -1,0 +1,93 @@
+"""Who can reach ranks over TCP: what UCX would listen on, and what ranks that run now do listen on."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterator
+
+from headrace.doctor.checks import ucx
+from headrace.doctor.facts import Facts
+from headrace.doctor.finding import Finding, note, ok
+
+_LISTENS = "0A"
+_LOOPBACK = "lo"
+_ANYBODY = "UCX asks nobody who they are: who reaches these addresses can read and write the memory of such a rank"
+_REMEDY = ("let only the hosts of the job reach them: HEADRACE_NETWORK_DEVICES names a private network, or a firewall shuts the "
+           "others out; mpiexec --as-hosts keeps to the loopback")
+
+
+def _takes_tcp(facts: Facts) -> bool:
+    text = facts.environment.get("UCX_TLS", "all")
+    named = bool({"tcp", "all"} & set(text.lstrip("^").split(",")))
+    return named != text.startswith("^")
+
+
+def _devices(facts: Facts, there: list[str]) -> list[str]:
+    """Those that TCP would take."""
+    text = facts.environment.get("UCX_NET_DEVICES") or facts.environment.get("HEADRACE_NETWORK_DEVICES") or "all"
+    names = text.split(",")
+    return [device for device in there if "all" in names or device in names]
+
+
+def _configuration(facts: Facts) -> Iterator[Finding]:
+    network = ucx.network_devices(facts)
+    if isinstance(network, str):
+        yield ok("listening.unknown", network)
+        return
+    devices = _devices(facts, network.get("tcp", [])) if _takes_tcp(facts) else []
+    outside = [device for device in dict.fromkeys(devices) if device != _LOOPBACK]
+    if outside:
+        yield note("listening.would", f"ranks of a job that spans hosts would listen on TCP, on the addresses of {', '.join(outside)}",
+                   _ANYBODY, _REMEDY)
+    else:
+        yield ok("listening.would-not", "no rank would listen on TCP outside the loopback")
+
+
+def _address(text: str) -> str:
+    """Of /proc/net/tcp: words of the machine's byte order."""
+    words = (bytes.fromhex(text[at:at + 8])[::-1] for at in range(0, len(text), 8))
+    return str(ipaddress.ip_address(b"".join(words)))
+
+
+def _sockets(facts: Facts, process: str) -> set[str]:
+    found = set()
+    for name in facts.names(f"/proc/{process}/fd"):
+        try:
+            target = os.readlink(facts.path(f"/proc/{process}/fd/{name}"))
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            found.add(target[8:-1])
+    return found
+
+
+def _listens_on(facts: Facts, process: str) -> list[str]:
+    """Addresses outside the loopback, with their ports."""
+    own, found = _sockets(facts, process), []
+    for table in ("tcp", "tcp6") if own else ():
+        for line in (facts.read(f"/proc/{process}/net/{table}") or "").splitlines()[1:]:
+            fields = line.split()
+            if len(fields) < 10 or fields[3] != _LISTENS or fields[9] not in own:
+                continue
+            text, _, port = fields[1].partition(":")
+            address = _address(text)
+            if not ipaddress.ip_address(address).is_loopback:
+                found.append(f"{address} port {int(port, 16)}")
+    return found
+
+
+def _ranks(facts: Facts) -> Iterator[Finding]:
+    """Processes that have this library and UCX in their memory, as far as this user may look at them."""
+    for process in filter(str.isdigit, facts.names("/proc")):
+        mapped = facts.read(f"/proc/{process}/maps") or ""
+        if "libmpi" not in mapped or "libucp" not in mapped:
+            continue
+        if addresses := _listens_on(facts, process):
+            name = facts.read(f"/proc/{process}/comm") or "?"
+            yield note("listening.rank", f"process {process} ({name}), a rank, listens on {', '.join(addresses)}", _ANYBODY, _REMEDY)
+
+
+def look(facts: Facts) -> Iterator[Finding]:
+    yield from _configuration(facts)
+    yield from _ranks(facts)
