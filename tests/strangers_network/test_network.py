@@ -1,0 +1,238 @@
+"""A stranger on the host speaks to ranks of a job over TCP as a UCX process would. Whatever it sends, the job ends right.
+
+UCX itself carries out what it is asked for (its PUT, its own control messages), which nobody but UCX can mend; all that UCX
+hands to Headrace is tried here. As users are all the same to TCP, the stranger may be this one.
+"""
+
+import contextlib
+import os
+import re
+import socket
+import struct
+import subprocess
+import threading
+import unittest
+from pathlib import Path
+
+MPIEXEC = os.environ["HR_MPIEXEC"]
+TALK = os.environ["HR_TALK"]
+SECONDS = 60
+
+# UCX's protocol over TCP: a number that opens a connection, then frames (kind, length of what follows).
+HELLO = struct.pack("<Q", 0xCAFEBABE12345678)
+CONNECT_FRAME, CONNECT_EVENT = 0x20, 1
+MESSAGE_FRAME = 23  # an active message in one frame
+LISTENS = "0A"
+
+# Headrace's own: which handler, and what stands in front of a message (src/transport/ucx/buffers.hpp).
+MESSAGES, UPDATES, ANSWERS, FAREWELLS = range(4)
+KINDS = 64
+
+
+def frame(kind: int, body: bytes) -> bytes:
+    return struct.pack("<BI", kind, len(body)) + body
+
+
+def message(handler: int, data: bytes = b"", header: bytes = b"") -> bytes:
+    """What a handler gets: data, and a header apart, which comes last."""
+    return frame(MESSAGE_FRAME, struct.pack("<HHI", handler, 0, len(header)) + data + header)
+
+
+def head(sequence: int, sender: int, kind: int, secret: int = 0, *words: int) -> bytes:
+    more = [*words, 0, 0][:2]
+    return struct.pack("<IIQQQQ", sequence, sender, secret, kind, *more)
+
+
+def sockets_of(process: int) -> set[str]:
+    found = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            name = os.readlink(entry)
+        except OSError:
+            continue
+        if name.startswith("socket:["):
+            found.add(name[8:-1])
+    return found
+
+
+def listening(process: int) -> list[tuple[str, int]]:
+    """Addresses and ports that the process listens on."""
+    mine, found = sockets_of(process), []
+    for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
+        path = Path(f"/proc/{process}/net/{table}")
+        for line in path.read_text().splitlines()[1:] if path.exists() else ():
+            _, local, _, state = line.split()[:4]
+            inode = line.split()[9]
+            if state != LISTENS or inode not in mine:
+                continue
+            address, port = local.split(":")
+            words = [struct.pack("=I", int(address[at:at + 8], 16)) for at in range(0, len(address), 8)]
+            found.append((socket.inet_ntop(family, b"".join(words)), int(port, 16)))
+    return found
+
+
+class Stranger:
+    """A connection as UCX opens one."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        host, port = self.socket.getsockname()
+        own = struct.pack("<H", socket.AF_INET) + struct.pack(">H", port) + socket.inet_aton(host) + bytes(8)
+        self.socket.sendall(HELLO + frame(CONNECT_FRAME, struct.pack("<IBQ", CONNECT_EVENT, 0, 0) + own))
+        self.answer = self.socket.recv(64)
+
+    def say(self, *frames: bytes) -> None:
+        for each in frames:
+            self.socket.sendall(each)
+
+
+class Job:
+    """Two ranks, as if on two hosts, that talk until they are told to end."""
+
+    def __init__(self, *words: str, **environment: str) -> None:
+        settings = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "HEADRACE_"))}
+        for name in ("HEADRACE_OVERSUBSCRIBE", "HEADRACE_UCX_DIR"):
+            if name in os.environ:
+                settings[name] = os.environ[name]
+        self.process = subprocess.Popen(
+            [MPIEXEC, "--timeout", str(SECONDS), "-n", "2", *words, TALK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={**settings, **environment})
+        self.lines: list[str] = []
+        self.errors: list[str] = []
+        self.known = threading.Condition()
+        self.ended = False
+        self.readers = [threading.Thread(target=self.read, args=pair, daemon=True)
+                        for pair in ((self.process.stdout, self.lines), (self.process.stderr, self.errors))]
+        for each in self.readers:
+            each.start()
+
+    def read(self, stream, into: list[str]) -> None:
+        for line in stream:
+            with self.known:
+                into.append(line)
+                self.known.notify_all()
+        with self.known:
+            self.ended = True
+            self.known.notify_all()
+
+    def wait_for(self, what: str, holds) -> None:
+        with self.known:
+            self.known.wait_for(lambda: holds("".join(self.lines)) or self.ended, SECONDS)
+            if not holds("".join(self.lines)):
+                raise AssertionError(f"{what}: " + "".join(self.lines + self.errors))
+
+    def ready(self) -> list[int]:
+        """The process of each rank."""
+        self.wait_for("the ranks do not talk", lambda said: said.count("ready ") == 2)
+        return [int(process) for process in re.findall(r"^ready (\d+)", "".join(self.lines), re.MULTILINE)]
+
+    def wait_until_dropped(self, process: int, least: int) -> None:
+        pattern = re.compile(rf"^{process} dropped (\d+)$", re.MULTILINE)
+        self.wait_for(f"process {process} has not dropped {least} messages",
+                      lambda said: any(int(count) >= least for count in pattern.findall(said)))
+
+    def end(self) -> tuple[int, str, str]:
+        self.process.stdin.close()
+        code = self.process.wait(SECONDS)
+        for each in self.readers:
+            each.join(SECONDS)
+        return code, "".join(self.lines), "".join(self.errors)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(SECONDS)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
+
+
+class Network(unittest.TestCase):
+    def connect(self, address: tuple[str, int]) -> socket.socket:
+        made = socket.create_connection(address, timeout=5)
+        self.addCleanup(made.close)
+        return made
+
+    def speak(self, address: tuple[str, int], *frames: bytes) -> None:
+        """As much of it as UCX takes before it hangs up."""
+        stranger = Stranger(self.connect(address))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            stranger.say(*frames)
+
+    def assert_dropped(self, least: int, *frames: bytes, before=None) -> None:
+        """Says this to all ranks of a job, which each drop so many messages and then end right. `before`: what else is done
+        with each address, first."""
+        with Job("--as-hosts", "2", HEADRACE_VERBOSE="1") as job:
+            processes = job.ready()
+            for process in processes:
+                addresses = listening(process)
+                self.assertTrue(addresses, "the rank listens")
+                for address in addresses:
+                    if before is not None:
+                        before(address)
+                    self.speak(address, *frames)
+            for process in processes:
+                job.wait_until_dropped(process, least)
+            code, out, errors = job.end()
+        self.assertEqual(code, 0, out + errors)
+        self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
+        self.assertEqual(errors.count("dropped"), 2, errors)  # one line a rank, however much came
+
+    def test_nothing_listens_outside_the_loopback(self):
+        with Job("--as-hosts", "2") as job:
+            for process in job.ready():
+                addresses = listening(process)
+                self.assertTrue(addresses, "UCX listens on TCP")
+                self.assertEqual({address for address, _ in addresses}, {"127.0.0.1"})
+            self.assertEqual(job.end()[0], 0)
+
+    def test_a_message_that_is_shorter_than_its_head(self):
+        self.assert_dropped(4, *(message(MESSAGES, bytes(length)) for length in (0, 1, 4, 39)))
+
+    def test_senders_that_there_are_not(self):
+        self.assert_dropped(4, *(message(MESSAGES, head(0, sender, 1)) for sender in (2, 0x40000000, 0x80000000, 0xFFFFFFFF)))
+
+    def test_a_sender_without_the_secret(self):
+        forged = [message(MESSAGES, head(sequence, sender, kind) + bytes([0xEE]) * 2000)
+                  for sender in (0, 1) for sequence, kind in enumerate(range(KINDS))]
+        self.assert_dropped(2 * KINDS, *forged)
+
+    def test_numbers_far_ahead_are_not_kept(self):
+        self.assert_dropped(500, *(message(MESSAGES, head(1000 + number, 1, 1) + bytes(4096)) for number in range(500)))
+
+    def test_updates_answers_and_farewells(self):
+        texts = [bytes(length) for length in (0, 4, 8, 16, 24, 32, 56, 64)] + [b"\xff" * 64]
+        self.assert_dropped(3 * len(texts), *(message(handler, header=text)
+                                              for handler in (UPDATES, ANSWERS, FAREWELLS) for text in texts))
+
+    def test_headers_that_are_longer_than_the_message(self):
+        lies = [frame(MESSAGE_FRAME, struct.pack("<HHI", handler, 0, length) + bytes(4))
+                for handler in (MESSAGES, UPDATES, ANSWERS, FAREWELLS) for length in (16, 32, 40, 64, 1 << 31, 0xFFFFFFFF)]
+        self.assert_dropped(1, *lies, message(MESSAGES))
+
+    def test_frames_of_other_kinds(self):
+        """UCX's own, which it takes, ignores or hangs up upon."""
+        self.assert_dropped(1, message(MESSAGES), before=lambda address: [
+            self.speak(address, frame(kind, b"\xff" * 64)) for kind in range(32)])
+
+    def test_a_frame_without_end(self):
+        self.assert_dropped(1, message(MESSAGES), before=lambda address: self.speak(
+            address, struct.pack("<BI", MESSAGE_FRAME, 0xFFFFFFF0) + bytes(20000)))
+
+    def test_handlers_that_there_are_not(self):
+        self.assert_dropped(1, *(message(handler, bytes(100)) for handler in (4, 31)), message(MESSAGES))
+
+    def test_a_flood_says_one_line(self):
+        self.assert_dropped(5000, *[message(MESSAGES, head(0, 1, 1)) * 100] * 50)
+
+    def test_bytes_that_are_no_protocol(self):
+        self.assert_dropped(1, message(MESSAGES), before=lambda address: self.connect(address).sendall(bytes(range(256)) * 20))
+
+    def test_connections_that_say_nothing(self):
+        self.assert_dropped(1, message(MESSAGES), before=self.connect)
+
+
+if __name__ == "__main__":
+    unittest.main()
