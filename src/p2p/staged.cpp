@@ -100,7 +100,10 @@ void finalize() {
 }
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
-  return (cts.way & wire::kStaged) != 0 && begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
+  if ((cts.way & wire::kStaged) == 0) return false;
+  // Only where the announcement has said that the data is there.
+  if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
+  return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }
 
 void deliver_chunk(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
