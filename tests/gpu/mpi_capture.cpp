@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
   unsigned salt = 0;
   // The first messages of device memory at all are sent within a capture.
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm, MemoryKind::kManaged}) {
-    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{2} << 20}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{512} << 10}) {
       Messages messages(mpi, kind, bytes);
       for (int mode = 2; mode >= 0; --mode) {
         for (const bool independent : {true, false}) {

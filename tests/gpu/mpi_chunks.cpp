@@ -138,7 +138,8 @@ void mixed(const Ring& ring) {
   if (other != own) static_cast<void>(can_access(&possible, own, other));
   unsigned salt = 0;
   for (const unsigned private_ones : {0U, 2U, 9U, 14U}) {
-    for (const unsigned others : possible != 0 ? std::vector<unsigned>{0, 6, 9} : std::vector<unsigned>{0}) {
+    for (const unsigned others : {0U, 6U}) {
+      if (others != 0 && (possible == 0 || private_ones != 0)) continue;
       Segment segment(kChunks);
       for (std::size_t i = 0; i < kChunks; ++i)
         segment.map(i, (private_ones >> i & 1) == 0, (others >> i & 1) != 0 ? other : own);

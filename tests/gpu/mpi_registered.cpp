@@ -181,10 +181,11 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv);
   if (!hr::test::select_device()) return 0;
   Exchange exchange(mpi);
-  for (const std::size_t bytes : {kPage * 16, kPage * 256, kPage * 1024}) {
+  for (const std::size_t bytes : {kPage * 16, kPage * 256, kPage * 512}) {
     void* at = nullptr;
     int cycle = 0;
     for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kManaged}) {
+      if (bytes > kPage * 16 && kind != MemoryKind::kDevice) continue;
       for (const Part& part : kParts) at = exchange.run(at, bytes, part, cycle++, kind);
     }
   }
