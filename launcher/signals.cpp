@@ -32,7 +32,13 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
 
 Signals::~Signals() { loop_.forget(descriptor_.get()); }
 
-void expect_children() noexcept { ::signal(SIGCHLD, SIG_DFL); }
+void expect_children() noexcept {
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+}
 
 bool stays_ignored(int signal) noexcept {
   return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGUSR1 ||

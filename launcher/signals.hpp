@@ -24,8 +24,9 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Whoever started us may ignore SIGCHLD, with which children leave nothing that could be waited for. Before the first
-// child.
+// Makes ends of children arrive: the process that started us may ignore SIGCHLD, with which children leave nothing that
+// could be waited for; and threads that a library starts must not take the signal, so it is blocked before the first
+// one.
 void expect_children() noexcept;
 
 // Whether a rank, too, ignores a signal that we were started to ignore: those that a person or a batch system sends to

@@ -297,7 +297,8 @@ class Pmi1 final : public Helper {
 
   [[nodiscard]] bool can_resume() const noexcept override { return own_launcher_; }
   Status resume() override {
-    HR_TRY(call("cmd=init pmi_version=1 pmi_subversion=1 pid=" + std::to_string(::getpid()) + "\n", "response_to_init"));
+    HR_TRY(
+        call("cmd=init pmi_version=1 pmi_subversion=1 pid=" + std::to_string(::getpid()) + "\n", "response_to_init"));
     generation_ = ".again" + std::to_string(++resumed_);
     return kOk;
   }

@@ -150,10 +150,11 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
   if (status.ok() && (*channel)->greeted()) return kOk;
   const std::string port = boot::shown_port(name);
   if (status.ok()) {
-    return fail(Errc::kPort,
-                "nobody accepted at %s within %g s (HEADRACE_CONNECT_TIMEOUT, or the info key timeout): has the process "
-                "that opened it called MPI_Comm_accept?",
-                port.c_str(), seconds);
+    return fail(
+        Errc::kPort,
+        "nobody accepted at %s within %g s (HEADRACE_CONNECT_TIMEOUT, or the info key timeout): has the process "
+        "that opened it called MPI_Comm_accept?",
+        port.c_str(), seconds);
   }
   const std::string why = take_detail();
   return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());

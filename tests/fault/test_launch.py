@@ -132,6 +132,13 @@ class Programs(LaunchTest):
         self.assertEqual(run("-n", "3", "true").returncode, 0)
         self.assert_ended(run("-n", "3", "sh", "-c", "[ $PMI_RANK = 1 ] && exit 42; sleep 30"), 42, "rank 1", "code 42")
 
+    def test_threads_that_a_library_starts_take_no_signals(self):
+        """hwloc's plugins start threads; one of them used to take SIGCHLD, so that mpiexec waited for ever."""
+        environment = {**os.environ, "LD_PRELOAD": os.environ["HR_THREADS_IN_HWLOC"]}
+        for _ in range(5):
+            result = run("-n", "2", "--report-bindings", "true", env=environment, limit=20)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_binding(self):
         cpus = os.sched_getaffinity(0)
         mask = "import os; print(sorted(os.sched_getaffinity(0)))"
