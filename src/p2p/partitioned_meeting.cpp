@@ -70,8 +70,10 @@ void meet(Partitioned& receive, const PartitionedOffer& offer) {
 void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   const Envelope envelope = wire::envelope_of(header);
   OfferTail tail{};
-  if (bytes >= sizeof tail) std::memcpy(&tail, payload, sizeof tail);
-  if (tail.partitions < 1 || tail.partitions > kMostPartitions) return drop_arrival(from, header, payload, bytes);
+  const bool is_whole = bytes >= sizeof tail;
+  if (is_whole) std::memcpy(&tail, payload, sizeof tail);
+  if (!is_whole || tail.partitions < 0 || tail.partitions > kMostPartitions)
+    return drop_arrival(from, header, payload, bytes);
   const PartitionedOffer offer{from, tail.sender, header.words[2], tail.partitions};
   const PartitionedOperations::Key key{envelope.context, envelope.source, envelope.tag};
   PartitionedOperations& all = operations();
