@@ -97,7 +97,7 @@ class Ignored(TuningTest):
 
     def test_too_large(self):
         self.put(" " * ((1 << 20) + 1))
-        self.assert_ignored("1 MiB")
+        self.assert_ignored("larger than 1024 KiB")
 
 
 if __name__ == "__main__":
