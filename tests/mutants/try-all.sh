@@ -1,6 +1,8 @@
 #!/bin/bash
-# try-all.sh <libraries of build.py> <tree unpacked by run-all.sh> <ctest options>: runs the tests once with each library, at
-# once beside one another, each on an equal share of the CPUs, to the first failure. Prints a table, and how many were found.
+# try-all.sh <libraries of build.py> <tree unpacked by run-all.sh> <ctest options>: runs the tests once with each library, all
+# beside one another, to the first failure. Each has an equal share of the CPUs, or all of them where a share would be one.
+# HR_LIMIT: seconds for each (540). Prints a table, and how many were found. A library that is as it should be, put there as
+# 00.so, shows that the tests pass without a fault.
 set -u
 libraries=$(realpath "${1:?usage: try-all.sh LIBRARIES TREE [ctest options]}") tree=$2
 shift 2
@@ -8,15 +10,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(sed -n 's/^build=//p' "$tree/.carried/facts")
 all=("$libraries"/*.so)
 share=$(($(nproc) / ${#all[@]}))
-[ "$share" -ge 1 ] || share=1
+cpus() { echo "$1-$(($1 + share - 1))"; }
+if [ "$share" -lt 2 ]; then
+  share=2
+  cpus() { echo "0-$(($(nproc) - 1))"; }
+fi
 work=$(mktemp -d)
 at=0
 for library in "${all[@]}"; do
   name=$(basename "$library" .so)
   first=$((at % $(nproc)))
-  HR_MUTANT=$library bash "$here/../many_cores/apart.sh" "$tree" "$work/$name" "$first-$((first + share - 1))" bash -c '
-    cp "$HR_MUTANT" "'"$build"'/lib/libmpi_abi.so.1"
-    cd "'"$build"'" && exec timeout 540 ctest -j "'"$share"'" --stop-on-failure --timeout 100 "$@"' ctest "$@" >"$work/$name.txt" 2>&1 &
+  mkdir -p "$work/$name" && cp "$library" "$work/$name/mutant.so"
+  bash "$here/../many_cores/apart.sh" "$tree" "$work/$name" "$(cpus "$first")" bash -c '
+    mv "'"$tree"'/mutant.so" "'"$build"'/lib/libmpi_abi.so.1"
+    cd "'"$build"'" && exec timeout "${HR_LIMIT:-540}" ctest -j "'"$share"'" --stop-on-failure --timeout 100 "$@"' ctest "$@" >"$work/$name.txt" 2>&1 &
   at=$((at + share))
 done
 wait
