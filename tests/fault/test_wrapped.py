@@ -53,7 +53,9 @@ class Parents(FilesTest):
         ignored = (signal.SIGCHLD, signal.SIGPIPE, signal.SIGALRM, signal.SIGXFSZ, signal.SIGTTOU, signal.SIGTSTP)
         kept = (signal.SIGHUP, signal.SIGUSR1)
         own = self.signals_of_ranks(ignored + kept)
-        self.assertEqual(own["SigIgn"], sum(1 << (each - 1) for each in kept))
+        # posix_spawn(), as make uses it, ignores the two signals that glibc keeps for itself.
+        visible = sum(1 << (each - 1) for each in signal.valid_signals())
+        self.assertEqual(own["SigIgn"] & visible, sum(1 << (each - 1) for each in kept))
 
     def test_nothing_is_blocked(self):
         own = self.signals_of_ranks((), signal.valid_signals())

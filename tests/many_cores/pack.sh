@@ -51,5 +51,5 @@ cd "$source"
   find .venv/lib/python3*/site-packages/libucx/lib \( -name 'libuc[pstm]*.so*' -o -name 'libuct_cma.so*' \) 2>/dev/null || true
 } | tar -c -T - --transform 's,^,tree/,S' -f "$work/pack.tar"
 tar -r -C "$work" -f "$work/pack.tar" libraries python facts
-xz -T0 -6 -c "$work/pack.tar" >"$archive"
+xz -T0 -4 -c "$work/pack.tar" >"$archive"
 echo "$archive: $(($(stat -c %s "$archive") / 1048576)) MiB, $(sed -n 's/^commit=//p' "$work/facts")"
