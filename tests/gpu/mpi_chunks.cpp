@@ -143,8 +143,8 @@ void mixed(const Ring& ring) {
     DeviceMemory send(segment.bytes(), MemoryKind::kDevice, own);
     send.write(content(segment.bytes(), ++salt * 64 + static_cast<unsigned>(ring.rank)));
     const auto count = static_cast<int>(segment.bytes());
-    CHECK_OK(MPI_Sendrecv(send.get(), count, MPI_BYTE, ring.next(), 2, segment.data(), count, MPI_BYTE,
-                          ring.previous(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Sendrecv(send.get(), count, MPI_BYTE, ring.next(), 2, segment.data(), count, MPI_BYTE, ring.previous(),
+                          2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     std::vector<std::byte> found(segment.bytes());
     gpu::copy(found.data(), segment.data(), found.size());
     expect_bytes(found, 0, content(found.size(), salt * 64 + static_cast<unsigned>(ring.previous())),
