@@ -26,7 +26,7 @@ ALL = (
     Fault("a matched receive keeps its request", "src/p2p/probe.cpp",
           "  release(request);\n  return completion->error;", "  return completion->error;"),
     Fault("an epoch ends when operations are sent, not when they are done", "src/rma/epoch.cpp",
-          "(local ? member.unsent : member.unanswered) == 0", "member.unsent == 0"),
+          "(local ? member.unsent : member.unanswered) == 0", "(local ? member.unsent : member.unsent) == 0"),
     Fault("allgather's ring goes round the wrong way", "src/coll/allgather/ring.cpp",
           "(rank - step + size) % size", "(rank + step) % size"),
     Fault("a flush between hosts is complete when it starts", "src/transport/ucx/ucx.cpp",
