@@ -149,7 +149,8 @@ sys.exit(subprocess.call(sys.argv[1:]))
         script = """
 import os, socket, sys
 inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
-for words in (b"cmd=join rank=0 secret=" + secret.encode()[:-1] + b"0\\n", b"cmd=join rank=0\\n", b"x" * 100000, b"\\n"):
+wrong = secret[:-1] + ("1" if secret[-1] == "0" else "0")
+for words in (b"cmd=join rank=0 secret=" + wrong.encode() + b"\\n", b"cmd=join rank=0\\n", b"x" * 100000, b"\\n"):
     with socket.socket(socket.AF_UNIX) as line:
         line.connect("\\0" + name)
         try:
