@@ -76,6 +76,7 @@ class Parents(FilesTest):
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
             os.kill(sleeper, signal.SIGKILL)  # raises where it is gone
+            left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes the system a moment
 
 
 class Wrappers(FilesTest):
