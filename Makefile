@@ -87,7 +87,7 @@ test-as-hosts: $(BUILT)
 
 # AGAIN=1 runs parts again that have passed for this commit.
 test-all:
-	@MAKE='$(MAKE)' scripts/test-all.sh $(BUILD) $(PARTS)
+	@scripts/test-all.sh $(BUILD) $(PARTS)
 
 # Counts as one test.
 test-without-precompiled: packages test-packages $(VENV)/.ready
