@@ -1,18 +1,15 @@
 #include "late_clients.hpp"
 
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 
+#include "base/secret.hpp"
 #include "boot/late_line.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "cleanup.hpp"
@@ -25,15 +22,6 @@ constexpr std::size_t kLongestHello = 256;
 constexpr std::chrono::milliseconds kHelloLimit{10000};
 constexpr int kMostAncestors = 1000;
 
-// In a time that does not depend on where they differ.
-bool equal(std::string_view one, std::string_view other) noexcept {
-  if (one.size() != other.size()) return false;
-  unsigned char difference = 0;
-  for (std::size_t at = 0; at < one.size(); ++at)
-    difference = static_cast<unsigned char>(difference | (one[at] ^ other[at]));
-  return difference == 0;
-}
-
 void say(int socket, std::string line) {
   line += '\n';
   [[maybe_unused]] const ssize_t sent = ::send(socket, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -42,17 +30,7 @@ void say(int socket, std::string line) {
 }  // namespace
 
 const std::string& job_secret() {
-  static const std::string secret = [] {
-    std::array<unsigned char, 16> bytes{};
-    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
-    std::string text;
-    for (const unsigned char byte : bytes) {
-      char digits[3];
-      std::snprintf(digits, sizeof digits, "%02x", byte);
-      text += digits;
-    }
-    return text;
-  }();
+  static const std::string secret = digits_of(make_nonce());
   return secret;
 }
 
@@ -130,7 +108,7 @@ void LateClients::answer(Caller& caller) {
   caller.received.pop_back();
   const boot::WireMessage hello(caller.received);
   const int rank = hello.number("rank", -1);
-  if (hello.command() != "join" || !equal(hello.field("secret"), job_secret())) return drop(caller);
+  if (hello.command() != "join" || !equal_secrets(hello.field("secret"), job_secret())) return drop(caller);
   const std::string verdict = callbacks_.judge(rank, caller.pid);
   say(caller.line.get(), "cmd=join_result " + verdict);
   Descriptor line;

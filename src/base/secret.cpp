@@ -83,6 +83,14 @@ std::uint64_t keyed_hash(const Nonce& key, std::string_view text) {
   return sip.a ^ sip.b ^ sip.c ^ sip.d;
 }
 
+bool equal_secrets(std::string_view one, std::string_view other) noexcept {
+  if (one.size() != other.size()) return false;
+  unsigned char difference = 0;
+  for (std::size_t at = 0; at < one.size(); ++at)
+    difference = static_cast<unsigned char>(difference | (one[at] ^ other[at]));
+  return difference == 0;
+}
+
 std::string without_secrets(std::string_view text, std::size_t digits) {
   std::string shown;
   while (!text.empty()) {

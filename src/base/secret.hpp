@@ -23,6 +23,9 @@ bool read_digits(std::string_view text, Nonce* nonce);
 // SipHash-2-4 of the text under the key.
 [[nodiscard]] std::uint64_t keyed_hash(const Nonce& key, std::string_view text);
 
+// Takes a time that does not depend on where the two differ.
+[[nodiscard]] bool equal_secrets(std::string_view one, std::string_view other) noexcept;
+
 // The text with "..." for every run of `digits` or more hexadecimal digits, so that a message may quote what has a
 // secret in it: the name of a port, whole or in part.
 [[nodiscard]] std::string without_secrets(std::string_view text, std::size_t digits = 8);

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/secret.hpp"
+
 namespace hr::boot {
 namespace {
 
@@ -26,15 +28,6 @@ std::uint64_t length_of(std::string_view bytes) noexcept {
   std::uint64_t length = 0;
   for (std::size_t at = kLengthBytes; at-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[at]);
   return length;
-}
-
-// In a time that does not depend on where they differ.
-bool equal(std::string_view one, std::string_view other) noexcept {
-  if (one.size() != other.size()) return false;
-  unsigned char difference = 0;
-  for (std::size_t at = 0; at < one.size(); ++at)
-    difference = static_cast<unsigned char>(difference | (one[at] ^ other[at]));
-  return difference == 0;
 }
 
 bool would_wait(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -105,7 +98,8 @@ Status Channel::read_some() {
   if (!greeting_over_) {
     HR_TRY(read_up_to(greeting_.expected.size(), &whole));
     if (!whole) return kOk;
-    if (!equal(in_, greeting_.expected)) return fail(Errc::kPort, "who answers at the port is not who opened it");
+    if (!equal_secrets(in_, greeting_.expected))
+      return fail(Errc::kPort, "who answers at the port is not who opened it");
     in_.clear();
     greeting_over_ = true;
     if (!said_own_) {
