@@ -67,7 +67,7 @@ $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
 
-# What is built with the tests, and how the runners are told of it.
+# Builds with the tests, and the variables that tell their runners of it.
 BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
@@ -120,7 +120,7 @@ noop: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@status=0; $(VENV)/bin/python -B tests/noop/find.py $(BUILD) || status=1; $(VENV)/bin/python -B api/generate.py repo || status=1; exit $$status
 
-# As two hosts, left out: what is about one process, one host, the package, or what lies above the transports.
+# Leaves out, as two hosts, tests about one process, one host, the package, or layers above the transports.
 AS_HOSTS_LABELS := $(shell sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-tier.sh)
 # For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
 # others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.

@@ -44,7 +44,7 @@ bool ended_in_order(int pipe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Whoever reads mpiexec's output must not wait for us.
+  // Gives up mpiexec's output, so that its reader does not wait for the guard.
   ::dup2(pipe, STDIN_FILENO);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);

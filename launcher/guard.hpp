@@ -22,8 +22,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Before the first rank, and before this process has threads. Where there can be none, the job runs without.
-  // job, directories: whose files of shared memory it removes.
+  // Call it before the first rank starts, and before this process has threads. A job runs without a guard if none can
+  // start. job, directories: whose files of shared memory it removes.
   void start(const std::string& job, const std::set<std::string>& directories);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 

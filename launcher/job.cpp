@@ -374,7 +374,7 @@ void Job::on_output(World& world, const Message& message) {
   give_credit(world, host, stream);
 }
 
-// Whoever reads the output later must not take it for all there was.
+// Readers of the output must not take it for all there was.
 void Job::tell_lost_output() {
   if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
