@@ -86,16 +86,17 @@ Status no_such_port(const std::string& name) {
   return fail(Errc::kPort, "%s is no open port of this process (MPI_Open_port)", boot::shown_port(name).c_str());
 }
 
-std::vector<std::unique_ptr<boot::Port>>::iterator find_port(const std::string& name) {
+std::vector<OpenPort>::iterator find_port(const std::string& name) {
   return std::find_if(state->ports.begin(), state->ports.end(),
-                      [&](const std::unique_ptr<boot::Port>& each) { return each->name() == name; });
+                      [&](const OpenPort& each) { return each.port->name() == name; });
 }
 
-// Where the job goes on without processes that die, one that dies meanwhile may have been the one to connect: the
-// caller decides whether to wait for another.
-Status may_not_come(std::size_t losses_before) {
+// Where the job goes on without processes that die, one that has died since the port was opened may have been about to
+// connect: the caller decides whether to wait for another. It may have died before this call, too.
+Status may_not_come(OpenPort& open) {
   const std::span<const int> losses = p2p::losses();
-  if (losses.size() == losses_before) return kOk;
+  if (losses.size() == open.losses_told) return kOk;
+  open.losses_told = losses.size();
   return fail(Errc::kProcFailed,
               "process %d, which may have been about to connect, has failed; call MPI_Comm_accept again to wait for "
               "others",
@@ -104,17 +105,16 @@ Status may_not_come(std::size_t losses_before) {
 
 Status accept_at(const Communicator& comm, const std::string& name, std::unique_ptr<boot::Channel>* channel) {
   Status status = kOk;
-  const std::size_t losses = p2p::losses().size();
   wait_outside([&] {
     // Another thread may close it.
-    const auto port = find_port(name);
-    if (port == state->ports.end()) {
+    const auto open = find_port(name);
+    if (open == state->ports.end()) {
       status = no_such_port(name);
       return true;
     }
-    *channel = (*port)->accept();
+    *channel = open->port->accept();
     if (*channel == nullptr) status = given_up(comm);
-    if (*channel == nullptr && status.ok()) status = may_not_come(losses);
+    if (*channel == nullptr && status.ok()) status = may_not_come(*open);
     return *channel != nullptr || !status.ok();
   });
   return status;
@@ -239,7 +239,7 @@ Status open_port(std::string* name) {
   auto port = std::make_unique<boot::Port>();
   HR_TRY(port->open(may_come_from_elsewhere()));
   *name = port->name();
-  state->ports.push_back(std::move(port));
+  state->ports.push_back({std::move(port), p2p::losses().size()});
   return kOk;
 }
 

@@ -4,6 +4,7 @@
 // programs may name them before MPI_Init and after MPI_Finalize.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -26,6 +27,14 @@ struct ContextTable {
 // See consensus.cpp.
 class ConsensusTable;
 
+// A port that the program has opened.
+struct OpenPort {
+  std::unique_ptr<boot::Port> port;
+  // The processes that this one had lost (p2p::losses) when the port was opened or when an accept at it last told of
+  // one: each is told once.
+  std::size_t losses_told = 0;
+};
+
 struct State {
   State();
   ~State();
@@ -39,7 +48,7 @@ struct State {
   std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
   Communicator* parent = nullptr;                // its reference is the handle's; null: none, or freed
   Connections connections;
-  std::vector<std::unique_ptr<boot::Port>> ports;  // opened by the program
+  std::vector<OpenPort> ports;
 };
 
 // Null outside of init() and finalize().

@@ -221,6 +221,22 @@ void errors() {
   for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
 }
 
+// Dies when every other member of MPI_COMM_WORLD has come here, so that it disturbs none of their calls before this.
+void die_behind_all() {
+  int word = 0;
+  for (int other = 0; other < size_of(MPI_COMM_WORLD); ++other) {
+    if (other == rank_in(MPI_COMM_WORLD)) continue;
+    CHECK_OK(MPI_Recv(&word, 1, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  ::raise(SIGKILL);
+}
+
+void see_off(int victim) {
+  const int word = 0;
+  if (victim == rank_in(MPI_COMM_WORLD)) return die_behind_all();
+  CHECK_OK(MPI_Send(&word, 1, MPI_INT, victim, 1, MPI_COMM_WORLD));
+}
+
 // With --enable-recovery: who waits in MPI_Comm_accept or MPI_Comm_connect is told that a process has died that it may
 // wait for: a member of its group, or one that was to connect.
 void loses(int case_number) {
@@ -232,19 +248,52 @@ void loses(int case_number) {
   MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, 0, &half));
   CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
-  if (case_number == 0 && rank == 2) ::raise(SIGKILL);  // it was to connect
-  if (case_number == 1 && rank == 1) ::raise(SIGKILL);  // a member of those who accept
+  see_off(case_number == 0 ? 2 : 1);  // one that was to connect; a member of those that accept
   if (rank < 2) {
     CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else if (case_number == 0) {
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else {
-    CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter) != MPI_SUCCESS);
+    // The port stays open, and nobody accepts there if the others knew of the failure before this call came.
+    MPI_Info info = MPI_INFO_NULL;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "timeout", "1"));
+    CHECK(MPI_Comm_connect(port, info, 0, half, &inter) != MPI_SUCCESS);
+    CHECK_OK(MPI_Info_free(&info));
   }
   MPI_Comm left = MPI_COMM_NULL;
   CHECK_OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &left));
   CHECK_OK(MPI_Barrier(left));
   if (rank == 0) std::printf("%d are left\n", size_of(left));
+  std::fflush(stdout);
+  MPI_Finalize();
+  std::exit(0);
+}
+
+// A process that was lost before MPI_Comm_accept began, but after the port was opened, may have been about to connect,
+// too; it is told once, and the next call waits for others.
+void lost_before() {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (rank == 0) CHECK_OK(MPI_Open_port(MPI_INFO_NULL, port));
+  CHECK_OK(MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD));
+  see_off(2);
+  int word = 0;
+  CHECK_CLASS(MPI_Recv(&word, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+  MPI_Comm inter = MPI_COMM_NULL;
+  if (rank == 0) {
+    CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPIX_ERR_PROC_FAILED);
+    CHECK_OK(MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+    CHECK_OK(MPI_Close_port(port));
+  } else {
+    CHECK_OK(MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+  }
+  CHECK_OK(MPI_Comm_disconnect(&inter));
+  if (rank == 0) std::printf("one connected\n");
   std::fflush(stdout);
   MPI_Finalize();
   std::exit(0);
@@ -262,5 +311,6 @@ int main(int argc, char** argv) {
   if (part == "join") join(file);
   if (part == "errors") errors();
   if (part == "loses") loses(std::atoi(argv[2]));
+  if (part == "lost_before") lost_before();
   return 0;
 }

@@ -329,8 +329,13 @@ void mourn() {
 }
 
 void die(MPI_Comm parent) {
-  if (rank_in(MPI_COMM_WORLD) == 1) ::raise(SIGKILL);
-  const int value = 5;
+  // Not before the other child has left MPI_Init.
+  int value = 5;
+  if (rank_in(MPI_COMM_WORLD) == 1) {
+    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    ::raise(SIGKILL);
+  }
+  CHECK_OK(MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
   for (int to = 0; to < remote_size_of(parent); ++to) CHECK_OK(MPI_Send(&value, 1, MPI_INT, to, 0, parent));
   CHECK_OK(MPI_Comm_disconnect(&parent));
   MPI_Finalize();
