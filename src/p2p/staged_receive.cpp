@@ -131,6 +131,7 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
   }
   const bool by_device = (wire::way(header) & wire::kToDevice) != 0;
   const bool rows = (wire::way(header) & wire::kRows) != 0;
+  if ((by_device || piece.memory != 0) && !receive.view_.where.is_device()) return false;
   if (!lies_in_memory(from_proc, piece, rows)) return false;
   Sender& sender = sender_of(from_proc);
   if (piece.memory == 0) {
