@@ -210,6 +210,12 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   wire::Head head = head_of(operation);
   std::vector<std::byte> description;
   if (head.type == 0) description = describe(*operation.type);
+  if (description.size() > wire::kMostDescription) {
+    return fail(Errc::kNoMem,
+                "the target's datatype takes %zu bytes to describe to rank %d, and at most %zu are sent: use a "
+                "type of fewer blocks, or several calls",
+                description.size(), operation.rank, wire::kMostDescription);
+  }
   head.description = static_cast<std::uint32_t>(description.size());
   divide(head, operation, longest);
   OriginOperation* self = nullptr;

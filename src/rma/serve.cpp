@@ -37,6 +37,7 @@ bool is_complete(const wire::Head& head, std::size_t bytes) {
     return false;
   if (head.count < 0 || head.tag > wire::kMostTag || (head.kind == OperationKind::kCompareSwap && head.count != 1))
     return false;
+  if (head.description > wire::kMostDescription) return false;
   const std::size_t description = (head.flags & wire::kDescriptionFollows) != 0 ? 0 : head.description;
   if (description > bytes) return false;
   return bytes - description == ((head.flags & wire::kDataFollows) != 0 ? 0 : head.data);

@@ -39,6 +39,8 @@ struct Head {
   std::int64_t count;
 };
 inline constexpr std::uint32_t kMostTag = 0x3fffffff;
+// Bytes of a description that a target makes room for.
+inline constexpr std::size_t kMostDescription = std::size_t{256} << 20;
 enum Flag : std::uint8_t {
   kDescriptionFollows = 1,
   kDataFollows = 2,

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 4096;
-constexpr unsigned kSlow = 10;  // seconds
+constexpr unsigned kSlow = 10;       // seconds of the processor for an input,
+constexpr unsigned kStanding = 120;  // and by the clock
 
 Input current;
 char found_name[4096];
@@ -49,15 +51,19 @@ void crashed(int number) {
 void watch(const std::filesystem::path& program) {
   const auto kept = std::filesystem::current_path() / (program.filename().string() + "-found");
   std::snprintf(found_name, sizeof found_name, "%s", kept.c_str());
-  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM}) ::signal(number, crashed);
+  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGPROF}) ::signal(number, crashed);
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(keep_input);
 }
 
 void run_one(Input input) {
   current = std::move(input);
-  ::alarm(kSlow);
+  const itimerval limit{{}, {kSlow, 0}};
+  const itimerval none{};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+  ::alarm(kStanding);
   LLVMFuzzerTestOneInput(current.data(), current.size());
   ::alarm(0);
+  ::setitimer(ITIMER_PROF, &none, nullptr);
 }
 
 Input read(const std::filesystem::path& path) {
