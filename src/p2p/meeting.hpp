@@ -17,7 +17,7 @@ namespace hr::p2p {
 Status describe(bool make, std::string* address);
 // See transport::meet(). boot::processes() has all of the meeting's processes.
 Status meet(const transport::Meeting& meeting);
-// Parts from processes with which nothing is pending and for which nobody waits.
+// Parts from processes with which nothing is pending and for which no call waits.
 void part(std::span<const int> procs);
 
 }  // namespace hr::p2p

@@ -88,7 +88,7 @@ class alignas(64) Request final : public Object {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
 
-  // Marks the operation finished; wakes nobody (waiters poll). The text of a failure is kept with the request.
+  // Marks the operation finished; wakes no thread (waiters poll). The text of a failure is kept with the request.
   void finish(const Completion& completion) {
     completion_ = completion;
     if (!completion.error.ok()) [[unlikely]]

@@ -2,9 +2,9 @@
 //
 // They sleep on the first transport that can (Transport::sleep()). An arrival by another that has a descriptor for
 // arrivals (Transport::arrivals()) ends the sleep through a thread of ours, the listener: it waits for the descriptors,
-// each armed for one event by the thread that goes to sleep, and then wakes the sleepers. While nobody sleeps it wakes
-// only once, at the first arrival after a sleep that ended otherwise. It begins with the first sleep that needs it. If
-// a transport can neither sleep nor be listened to, sleeps are short.
+// each armed for one event by the thread that goes to sleep, and then wakes the sleepers. While no thread sleeps it
+// wakes only once, at the first arrival after a sleep that ended otherwise. It begins with the first sleep that needs
+// it. If a transport can neither sleep nor be listened to, sleeps are short.
 //
 // Owner: the engine. Lifetime: open() when the transports are, close() before they go. Threads: arm() under the library
 // lock; sleep() and wake() any, without it.

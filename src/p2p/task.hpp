@@ -43,7 +43,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 // Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
 // them.
 Status collect(Request** requests, int count);
-// Withdraws requests that nobody will wait for: cancels receives, waits for sends, releases.
+// Withdraws requests that no task will wait for: cancels receives, waits for sends, releases.
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 
