@@ -95,7 +95,7 @@ Status init() {
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
   HR_TRY(make_loss_watch(&the_engine->loss_watch));
-  // A process that dies as soon as its program begins must not take with it what others have still to open.
+  // A process that dies as soon as its program begins must not take with it anything that others have still to open.
   if (the_engine->loss_watch != nullptr) HR_TRY(boot::fence());
   take_transports();
   the_engine->done = completed_request(Completion{});

@@ -113,7 +113,7 @@ inline Matcher& matcher(std::uint32_t context) {
 
 // Returns the record of that process; Engine::unconnected before the first message to it.
 inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<std::size_t>(proc)]; }
-// Makes the peer at its first use. Errors: the transport's; MPI_ERR_OTHER if the process is lost.
+// Makes the peer at its first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process is lost.
 Status connect(int proc, Peer** out);
 Peer& make_peer(int proc);  // without a connection
 inline Status connected_peer(int proc, Peer** out) {

@@ -16,7 +16,7 @@ namespace hr::p2p {
 void set_handler(wire::Kind kind, transport::Handler handler) noexcept;
 // *bytes: the longest payload. Errors: as of send_message().
 Status longest_message(int proc, std::size_t* bytes);
-// Sends a copy, now or as soon as there is room. Errors: MPI_ERR_PROC_ABORTED if that process is lost, MPI_ERR_OTHER if
+// Sends a copy, now or as soon as there is room. Errors: MPIX_ERR_PROC_FAILED if that process is lost, MPI_ERR_OTHER if
 // no transport reaches it.
 Status send_message(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
 

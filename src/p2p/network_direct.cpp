@@ -125,7 +125,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   message->proc = to_proc;
   if (!message->fence.set(send.view_.where).ok()) {
     static_cast<void>(take_detail());
-    return false;  // as a stream, which finds out what is wrong
+    return false;  // sent as a stream, which finds the error
   }
   state().outgoing.push_back(std::move(message));
   if (!announce(*state().outgoing.back())) watch();

@@ -144,7 +144,7 @@ bool may_watch() {
 
 Status start() {
   if (state.running || !engine()->sleeper.can_sleep()) return kOk;
-  // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
+  // For programs that end without MPI_Finalize: the objects that the thread uses are about to be destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
   for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);

@@ -235,7 +235,7 @@ void fall_back(Request& receive) {
   Announcement announced;
   announced.from_proc = receive.proc_;
   announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(begin_fallback(announced, receive));  // which sends a message, no more
+  static_cast<void>(begin_fallback(announced, receive));  // only sends a message
 }
 
 // Accounts for so many bytes, whichever side claimed them. The copy may be gone then.

@@ -20,7 +20,7 @@ namespace {
 constexpr double kUnheard = 200e-6;
 constexpr double kLongest = 1;
 
-// For a program that ends without MPI_Finalize: what the listener wakes is about to be destroyed.
+// For a program that ends without MPI_Finalize: the objects that the listener wakes are about to be destroyed.
 void close_at_exit() {
   if (engine() != nullptr) engine()->sleeper.end_listener();
 }

@@ -39,7 +39,7 @@ Movers movers(const Announcement& announced, const layout::View& target) noexcep
   return {movable && (announced.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
-// Two messages: the clear-to-send and word of the first piece; kernels pack and unpack what is not contiguous.
+// Two messages: the clear-to-send and word of the first piece; kernels pack and unpack data that is not contiguous.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
   const bool movable = (message.flags & wire::kMovable) != 0;

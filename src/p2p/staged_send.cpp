@@ -28,7 +28,7 @@ struct Part {
   layout::cuda::ChunkCopy copy;
 };
 
-// Request::offset_ is where the next part starts; what is before is in `parts` or told to the receiver.
+// The next part starts at Request::offset_; all before is in `parts` or told to the receiver.
 struct Outgoing {
   Request* send;
   int proc;

@@ -2,7 +2,7 @@
 // levels, over the processes of one host and over one process of each host.
 //
 // Hosts are numbered by their lowest rank. A host's first process speaks for it, unless an operation has a root there.
-// Owner: the Members of the communicator. Threads: library lock; what is seen does not change.
+// Owner: the Members of the communicator. Threads: library lock; observably constant.
 #pragma once
 
 #include <memory>
