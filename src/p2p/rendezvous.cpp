@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/events.hpp"
@@ -151,9 +153,12 @@ Status begin_fallback(const Announcement& announced, Request& receive) {
 
 void account(Request& receive, std::size_t bytes, Status status) {
   if (!status.ok()) {
-    // The rest still arrives.
-    if (receive.completion_.error.ok()) receive.detail_ = take_detail();
-    receive.completion_.error = status;
+    // The rest still arrives; the first error is reported.
+    std::string why = take_detail();
+    if (receive.completion_.error.ok()) {
+      receive.detail_ = std::move(why);
+      receive.completion_.error = status;
+    }
   }
   receive.offset_ += bytes;
   // A sender that says too much does not end what is still being copied: the last copy does.

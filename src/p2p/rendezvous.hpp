@@ -122,7 +122,7 @@ void release_send(Request& send);
 // Begins the last protocol of the list, which always can: for one whose own way has failed.
 Status begin_fallback(const Announcement& announced, Request& receive);
 // Accounts for so many bytes of an announced message, which are where they belong, or have failed with this status. The
-// receive reports a failure, and ends when all bytes are accounted for; the caller holds it no more.
+// receive reports the first failure, and ends when all bytes are accounted for; the caller holds it no more.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of an announced message.
 void finish_rendezvous(Request& receive, Status status);
