@@ -1,12 +1,11 @@
-// Leaks: handles that the program has made and not given back; and where each live handle was made. Internal to check/.
-// Threads: library lock.
+// Leaks: handles that the program has made and not freed; and where each live handle was made. Internal to check/.
 #pragma once
 
 #include "check/site.hpp"
 
 namespace hr::check {
 
-// Null: not known.
+// Returns null if it is not known.
 const Site* made_at(const void* handle);
 
 }  // namespace hr::check

@@ -8,7 +8,7 @@
 
 namespace hr::check {
 
-// The buffers of a call of a one-sided operation; empty for all others, and where nothing is done.
+// Returns the buffers of a call of a one-sided operation; empty for all others, and if the operation does nothing.
 std::vector<Buffer> local_buffers_of(const Call& call);
 
 }  // namespace hr::check
