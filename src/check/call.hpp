@@ -1,7 +1,7 @@
-// Call: one call of the program's as the checker sees it: the function, its arguments by name, and where it was made.
+// Call: one call of the program's as the checker sees it: the function, its arguments by name, and the call site.
 //
-// Entry points describe their arguments (api/gen/entries.py) where calls are watched (bind/checked_calls.hpp). Owner:
-// the entry point, for the length of the call. Threads: each its own; what is shared, the library lock.
+// Entry points describe their arguments (api/gen/entries.py) if calls are watched (bind/checked_calls.hpp). Owner: the
+// entry point, for the length of the call. Threads: each its own; shared data, the library lock.
 #pragma once
 
 #include <cstdint>

@@ -130,7 +130,7 @@ bool anybody_lost(const comm::Communicator& comm) {
   return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
-// All members have come so far.
+// Notes that all members have come so far.
 void note_met(const comm::Communicator& comm, const std::vector<std::byte>& clock) {
   if (!follows_order()) return;
   learn(clock);
