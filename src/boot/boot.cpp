@@ -34,7 +34,7 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// Names of settings are words; those of knobs stand after this.
+// Names of settings are words; those of knobs follow this prefix.
 constexpr std::string_view kKnob = "knob ";
 
 KeyValues read_settings(std::span<const Setting> settings) {
