@@ -90,7 +90,7 @@ class ConsensusMember {
   struct Said {
     bool known = false;
     ConsensusMessage message;
-    bool accepted = false;  // its leader's own proposal
+    bool accepted = false;  // the proposal of this process
   };
 
   [[nodiscard]] int members() const noexcept { return static_cast<int>(said_.size()); }
