@@ -22,8 +22,8 @@ enum class ErrhandlerTarget : std::uint8_t { kAny, kCommunicator, kSession, kWin
 class Errhandler final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kErrhandler;
-  // Made by bind/ around the program's function. Both arguments may be changed by it (they are var-args style
-  // pointers in MPI); changes to *handle are dropped, *code is what the MPI call returns.
+  // Made by bind/ around the program's function. It may change both arguments (they are var-args style pointers in
+  // MPI); changes to *handle are dropped, *code becomes the result of the MPI call.
   using Function = std::function<void(void** handle, int* code)>;
 
   Errhandler(ErrhandlerKind kind, ErrhandlerTarget target, Function function)
