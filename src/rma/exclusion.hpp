@@ -1,13 +1,14 @@
 // Exclusion: keeps updates of one process's memory out of each other's way (atomic.hpp).
+//
 // If this process alone updates it (memory that no other process has mapped), nothing is to be done: the library lock
 // is held. If others of the host have mapped it, too:
-//   short updates   the processor's atomic instructions, element by element. For their length the process says in its
-//                   own `updating` whose memory it is at
-//   by lock         what the processor has no atomic instructions for, under the target's `accumulate`. And everything,
-//                   from where vectors have been updated there for some bytes: then a lock and a plain loop are
-//                   cheaper. Who sees that first sets the target's `by_lock`, for good; a process barrier makes
-//                   everybody see it (base/process_barrier.hpp), and who still is at a short one is awaited. A short
-//                   one costs a store, a load and a store for that, and no fence
+//   short updates   the processor's atomic instructions, element by element. Meanwhile the process's own `updating`
+//                   names the owner of the memory
+//   by lock         updates for which the processor has no atomic instructions, under the target's `accumulate`. And
+//                   all updates, once vectors have been updated there for some bytes: then a lock and a plain loop are
+//                   cheaper. The first process to see that sets the target's `by_lock`, for good; a process barrier
+//                   shows it to all others (base/process_barrier.hpp), and short updates under way are waited for. For
+//                   that a short update costs a store, a load and a store, and no fence
 // All are short enough to be waited for without progress. The holder of one of the words may have lost its core.
 // Threads: one of a process at a time (library lock).
 #pragma once
