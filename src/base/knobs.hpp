@@ -35,7 +35,7 @@ struct KnobRecord {
 };
 
 std::span<const KnobRecord> knob_records() noexcept;
-// The current value as text, and its origin; by index into knob_records().
+// Returns the file of tuned knobs, and whether it is used.
 std::string knob_text(std::size_t index);
 std::string knob_text(std::string_view name);  // "" for no knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
@@ -53,8 +53,8 @@ struct JobKnob {
   std::string text;
 };
 std::vector<JobKnob> job_knobs();
-// Gives every knob of scope job the value of process 0, the default where it is not named. At initialisation. Returns
-// what was set here, to something else, before. A name that is not known here (another version's) is left out.
+// Returns the directory of this user's configuration files: $XDG_CONFIG_HOME, else ~/.config; empty if neither is
+// known.
 std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told);
 
 // Where this user's configuration files are: $XDG_CONFIG_HOME, else ~/.config; empty when neither is known.
