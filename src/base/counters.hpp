@@ -1,4 +1,5 @@
 // Counters of this process's activity, in a page that other processes can read (docs/counters.md, ADR 35).
+//
 // The page is static memory of the library, so that counting is an addition at a fixed address. publish() replaces it
 // by shared memory, with the counts so far; if there is none, counting goes on unseen. It describes itself: a reader
 // needs only its head and its text, which gives the layout (counters_text.cpp).

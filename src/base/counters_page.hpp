@@ -1,4 +1,5 @@
 // Makes the page of counters readable for other processes: shared memory replaces the library's own.
+//
 // It is a memory file by the name of headrace.<job>.counters.<rank>, which others find at /proc/<process>/fd and which
 // ends with the last process that has it open: nothing is ever left behind. Only the same user may read it. Owner:
 // process-wide, once a process. Threads: library lock.

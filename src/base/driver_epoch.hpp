@@ -1,4 +1,5 @@
 // DriverEpoch: tells if the program may have used its devices since an earlier moment.
+//
 // An answer of the CUDA driver about a pointer or a stream stays true until the program calls the driver again, and
 // asking costs microseconds. So answers are kept for a driver epoch: calls of this library that follow one another so
 // closely that no driver call fits between them: in less than 3/4 of the time of the cheapest one that matters, which

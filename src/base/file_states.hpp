@@ -1,5 +1,6 @@
 // FileStates: state of the files of a layer while the layer is up, for each file a struct of its own that is in no
 // header.
+//
 // A state is made at its first use and destroyed with the object that holds them all, which the layer makes at init and
 // destroys at finalize. So a second start begins anew, and nothing is left of the first. Owner: the layer's state
 // object. Threads: library lock.

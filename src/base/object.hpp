@@ -1,4 +1,5 @@
 // Object and Arena: the objects behind opaque handles.
+//
 // A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of an Object in the
 // Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released, so the
 // test that a handle is ours and alive is a range check and a read of the magic word, safe for any value a program
@@ -44,7 +45,7 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
-  // Changes the kind: from now on other calls find the object by its handle.
+  // Changes the kind, and with it the set of calls that find the object by its handle.
   void become(ObjectKind kind) noexcept { magic_ = static_cast<std::uint32_t>(kind); }
   // Returns the handle that programs hold: this address, or the ABI's constant for a predefined object.
   [[nodiscard]] void* handle() const noexcept { return handle_; }

@@ -1,4 +1,5 @@
 // Files that this process reads, and files that processes of one user share: rules for accepting and refusing them.
+//
 // Directories such as /tmp and /dev/shm are open to every user of the machine, so a name in them proves nothing. An
 // opened file is checked through its descriptor, never by its name again. Plain functions; they own nothing and keep no
 // state. Threads: any.

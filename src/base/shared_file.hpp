@@ -35,9 +35,10 @@ class SharedFile {
   // Sets whether hidden files are impossible, as the processes that share do not see each other under their pids.
   // Applies to files made from now on.
   static void need_names(bool need) noexcept;
-  // The same for processes that have nothing in common yet but the name, and all call this: the first makes the file,
-  // which has its name once it is whole, with what `begin` writes; the others map it, as long as it is. A file of that
-  // name that is not this user's, or others may open, is refused (own_files.hpp), here and by attach().
+  // Does the same for processes that have only the name in common yet, and all call this: the first makes the file,
+  // which gets its name once it is complete, with the contents that `begin` writes; the others map it, in its actual
+  // length. A file of that name that is not this user's, or that others may open, is refused (own_files.hpp), here and
+  // by attach().
   Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.

@@ -1,4 +1,5 @@
 // Agreement between the launcher and a rank on reporting the rank's call stacks.
+//
 // The launcher queues kStackSignal to a thread. Its value names a pipe of the launcher's, by descriptor and inode; the
 // rank opens it (/proc/<launcher>/fd) and writes one StackAnswer for each thread.
 #pragma once

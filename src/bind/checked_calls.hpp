@@ -1,4 +1,5 @@
 // Watched calls: the path of an entry point if every call is looked at (HEADRACE_CHECK=device, full).
+//
 // It costs nothing otherwise: entry points test one flag, `ready` (bind/runtime.hpp), which stays false while calls are
 // watched, and then branch to a cold function. That describes the arguments, has them looked at, and calls the entry
 // point again, which is let through once. Owner: the entry point, for the length of the call. Threads: any.

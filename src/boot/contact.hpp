@@ -1,4 +1,5 @@
 // Contact: the data by which processes of another job reach this one.
+//
 // A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the transports' additions.
 // Two processes with equal signatures can map the same file: the signature is made of the machine's boot, the file
 // system of the shared-memory directory and that directory's inode, and of the host that mpiexec declares (--as-hosts).

@@ -1,5 +1,6 @@
 // A private mpiexec for a process that was started without one: it starts processes that this one spawns, and keeps
 // names.
+//
 // It is the installation's (bin/mpiexec beside the library's folder), started on the first need with one end of a
 // socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
 // process dies without a good-bye, it ends the rest. Owner: the singleton provider. Threads: library lock.

@@ -1,5 +1,6 @@
 // A provider: one way of being started. One file with one record for each; provider_list.cpp lists them in the order
 // asked.
+//
 // Owner: boot.cpp holds the chosen one, from init() to finalize(). Threads: library lock.
 #pragma once
 

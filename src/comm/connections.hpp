@@ -1,4 +1,5 @@
 // Connections: the processes of other jobs that this one is connected with (MPI 5.0 section 11.10.4).
+//
 // A process is connected as long as a communicator holds it. A communicator that is disconnected releases its
 // processes; one that is freed does not, so that those stay connected to the end. A process parts from those that it is
 // no longer connected with. MPI_Finalize is collective over connected processes: each tells each that it is there, and

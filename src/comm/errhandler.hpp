@@ -1,4 +1,5 @@
 // Errhandler: the reaction to an MPI call that fails (MPI 5.0 section 9.3).
+//
 // Owner: reference counted; a communicator, session (window, file) holds a reference to its handler, so
 // MPI_Errhandler_free may come first. The predefined ones live as long as the process. Threads: immutable. A user's
 // function runs with the library lock held.

@@ -1,4 +1,5 @@
 // Dynamic processes (MPI 5.0 chapter 11): spawning, ports, and joining.
+//
 // All but the functions of ports are collective over `comm`; arguments significant at the root are looked at there
 // alone, and an error in them is an error on all. An intercommunicator has the error handler of `comm` (section 9.3).
 // Errors: MPI_ERR_SPAWN, MPI_ERR_PORT, MPI_ERR_COMM (`comm` is an intercommunicator), those of connecting. Threads:

@@ -1,5 +1,6 @@
 // Operations and locks that others ask for by messages, executed here (MPI 5.0 section 12.7.3, progress). Internal to
 // rma/.
+//
 // An operation is done in the handler of its message if all it needs has come with it; else when that has come.
 // Accumulates of one origin are applied in the order they came (accumulate_ordering, section 12.7.2).
 #pragma once

@@ -1,4 +1,5 @@
 // Presence: tells whether a process that shares a file with this one is still alive.
+//
 // Each has a byte of the file locked (an open file description lock, fcntl(2)), which the system releases when the
 // process ends, in whatever way, or closes the file. This works across pid namespaces; a forked child that has not yet
 // called exec counts as the process. Threads: library lock.

@@ -1,4 +1,5 @@
 // Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX is done with it.
+//
 // Three sizes, as short messages are many and long ones few. Returned buffers are kept for the next messages, up to so
 // many of each.
 // Owner: the transport. Threads: library lock.
