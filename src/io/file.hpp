@@ -1,9 +1,9 @@
 // File: one process's side of an open file (MPI 5.0 section 14.2).
 //
 // Owner: reference counted. The handle is one reference, an operation under way holds another. The descriptor is closed
-// by MPI_File_close; the object may live on for operations that the program forgot.
-// Threads: library lock. What other threads of this layer look at, they hold by themselves: the descriptor (PosixFile)
-// and the view are not changed while an operation is under way.
+// by MPI_File_close; the object may live on for operations that the program forgot. Threads: library lock. Parts that
+// other threads of this layer look at are held by those threads: the descriptor (PosixFile) and the view are not
+// changed while an operation is under way.
 #pragma once
 
 #include <memory>
