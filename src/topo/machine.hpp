@@ -52,8 +52,8 @@ struct Needs {
   }
 };
 
-// `source`: empty for this host, as far as this process may use it; the path of an hwloc XML file (lstopo x.xml);
-// "synthetic:" and hwloc's notation for one ("synthetic:pack:2 numa:4 core:8 pu:2").
+// Reads a machine. `source`: empty for this host, as far as this process may use it; the path of an hwloc XML file
+// (lstopo x.xml); "synthetic:" and hwloc's notation for one ("synthetic:pack:2 numa:4 core:8 pu:2").
 Status read_machine(const std::string& source, const Needs& needs, Machine* machine);
 
 // Saves this host as an hwloc XML file, devices included.
