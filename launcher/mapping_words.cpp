@@ -227,7 +227,7 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
     default:
       break;
   }
-  // As many threads as there is room for: that is an equal share each.
+  // Uses all threads that there is room for: an equal share each.
   if (is_hybrid && words.threads_per_rank == 0) mapping->policy = Mapping::Policy::kShare;
   mapping->bind = words.bind_level ? words.bind_level : words.policy_level;
 }

@@ -48,7 +48,7 @@ class SpawnLines {
   bool open_ = false;
   std::vector<std::string> lines_;
   std::size_t bytes_ = 0;  // of all lines of the request; above kLongestSpawn none is kept
-  // Of this block: its index among the request's programs, and their number.
+  // This block's index among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;
   bool good_ = true;  // all blocks so far

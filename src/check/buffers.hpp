@@ -1,5 +1,5 @@
-// Buffers: what the program must not do with a buffer while an operation uses it (MPI 5.0 section 3.7.2): change one
-// that is being sent, or use one that is being received. Internal to check/. Threads: library lock.
+// Buffers: forbidden uses of a buffer while an operation uses it (MPI 5.0 section 3.7.2): changing one that is being
+// sent, or using one that is being received. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>

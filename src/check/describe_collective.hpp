@@ -1,4 +1,4 @@
-// Those parts of a collective call that must agree with the other members' (collectives.hpp). Internal to check/.
+// The parts of a collective call that must agree with the other members' (collectives.hpp). Internal to check/.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Local buffers of one-sided operations: what the program must not do with them before the operation is complete here
-// (MPI 5.0 section 12.3). Internal to check/. Threads: library lock.
+// Local buffers of one-sided operations: forbidden uses before the operation is complete here (MPI 5.0 section 12.3).
+// Internal to check/. Threads: library lock.
 #pragma once
 
 #include <vector>

@@ -86,7 +86,7 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
   }
 }
 
-// Waits until all have what they need, before any begins.
+// Waits until all are ready, before any begins.
 Status finish(Window& window, std::uint64_t failed) {
   std::uint64_t fine = failed == 0 ? 1 : 0;
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kLastTag), &fine, 1)));

@@ -43,7 +43,7 @@ static_assert(sizeof(Header) == 24);
 inline constexpr std::size_t kKinds = 64;
 [[nodiscard]] inline std::size_t kind_of(const Header& header) noexcept { return header.words[0] % kKinds; }
 
-// On a cache line of its own.
+// A shared word on a cache line of its own.
 struct alignas(64) SharedWord {
   std::atomic<std::uint64_t> value;
 };

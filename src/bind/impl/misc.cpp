@@ -51,7 +51,7 @@ Status get_processor_name(char* name, int& resultlen) {
   return kOk;
 }
 
-// The info key "mpi_minimum_memory_alignment" (section 9.2) is honoured up to what a page offers.
+// The info key "mpi_minimum_memory_alignment" (section 9.2) is honoured up to the alignment of a page.
 Status alloc_mem(Count size, comm::Info* info, void* baseptr) {
   std::size_t alignment = kAllocationAlignment;
   const std::string* wanted = info != nullptr ? info->get("mpi_minimum_memory_alignment") : nullptr;

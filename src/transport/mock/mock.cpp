@@ -264,7 +264,7 @@ void Network::start(Pending operation) {
   operations_.push_back(std::move(operation));
 }
 
-// In the order in which they were started, so that a flush is complete after what it waits for.
+// Completes in the order of starting, so that a flush completes after the operations that it waits for.
 bool Network::complete_operations() {
   bool moved = false;
   while (!operations_.empty()) {

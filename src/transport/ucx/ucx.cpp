@@ -343,7 +343,7 @@ void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
   farewells_.forget(proc);
-  peer.failure = UCS_ERR_CONNECTION_RESET;  // whatever becomes of it now
+  peer.failure = UCS_ERR_CONNECTION_RESET;  // however it ends
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);

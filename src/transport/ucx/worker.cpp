@@ -11,7 +11,7 @@
 namespace hr::transport::ucx {
 namespace {
 
-// The oldest interface with what we use; a library that is newer serves it.
+// The oldest interface version with all that we use; newer libraries support it.
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
