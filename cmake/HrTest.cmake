@@ -1,4 +1,7 @@
 # Functions that declare the tests of every directory. Each adds one ctest entry.
+#
+# A test belongs to the change tier, which `make test` runs on every change, unless hr_night() moves it to the night tier,
+# which `make test-all` adds. CONTRIBUTING.md describes both tiers and how to choose.
 include_guard(GLOBAL)
 
 # hr_night(<regular expressions...> WHY "reason")

@@ -57,9 +57,9 @@ int MPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
 
 /* Partitions that kernels mark as ready, or test (mpix-device.h; MPI 5.0 chapter 4): makes an object that kernels get
- * by value. request: of MPI_Psend_init or MPI_Precv_init, not started; it owns the memory, so *prequest is valid as long
- * as the request. A kernel works with it between MPI_Start and the request's completion, for which the host waits as
- * usual. With CUDA, make the context current first. MPI_ERR_REQUEST for any other request. */
+ * by value. request: of MPI_Psend_init or MPI_Precv_init, not started; it owns the memory, so *prequest is valid as
+ * long as the request. A kernel works with it between MPI_Start and the request's completion, for which the host waits
+ * as usual. With CUDA, make the context current first. MPI_ERR_REQUEST for any other request. */
 #define MPIX_HAVE_PREQUEST 1
 int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
 /* *prequest is invalid afterwards; the request stays. */

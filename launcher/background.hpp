@@ -1,4 +1,6 @@
 // Work that takes seconds (a debugger that looks at a process), beside the event loop: heartbeats go on meanwhile.
+//
+// Owner: HostRanks. The work runs on a thread of its own and shares nothing with the loop; `done` runs in the loop.
 #pragma once
 
 #include <functional>

@@ -37,7 +37,7 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Mapping mapping;
-  int as_hosts = 0;              // as if the ranks were on so many; 0: the value of the knob as_hosts
+  int as_hosts = 0;              // as if the ranks were on this number of hosts; 0: the value of the knob as_hosts
   std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
   int most_hosts = 0;            // of those; 0: all
   bool not_here = false;         // none on this host

@@ -58,7 +58,7 @@ class Reader {
     for (std::string& each : values) each = text();
     return values;
   }
-  // Reads the number of items that follow, each of at least so many bytes: never more than there is room for.
+  // Reads the number of items that follow, each at least `bytes_each` long: never more than there is room for.
   std::size_t count(std::size_t bytes_each) noexcept {
     const std::int64_t value = number();
     if (value < 0 || static_cast<std::uint64_t>(value) > rest_.size() / bytes_each) {

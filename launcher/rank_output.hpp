@@ -1,4 +1,6 @@
 // RankOutput: one stream of one rank in mpiexec, for ranks on any host: labels, the file of --output-filename, a sink.
+//
+// Owner: Job. One thread.
 #pragma once
 
 #include <string>

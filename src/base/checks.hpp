@@ -1,4 +1,6 @@
-// Checks that cost time, or refuse what other libraries accept, as selected by the user with the knob `check`.
+// Checks that cost time, or refuse calls that other libraries accept, as selected by the user with the knob `check`.
+//
+// Threads: any; the knob does not change while the library is in use.
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
 // The last-level cache that a process is bound to: that of the cores it may run on, if all of them share it.
+//
+// Owner: plain values. Threads: any. Reads a few small files of /sys.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,6 @@
 // Machine: properties that distinguish kinds of machines, as far as measured settings depend on them.
+//
+// Owner: plain values. Threads: any. Reads a few lines of /proc; starts no driver.
 #pragma once
 
 #include <string>

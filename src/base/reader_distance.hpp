@@ -35,8 +35,8 @@ class ReaderDistance {
     return timed_load(word, seen);
   }
 
-  // Learns from a line that took so many ticks from the reader's cache, if one takes `from_memory` from memory (both in
-  // addition to a load from the nearest cache).
+  // Learns from the ticks that a line took from the reader's cache and that one takes from memory (both in addition to
+  // a load from the nearest cache).
   void learn(std::uint64_t from_reader, std::uint64_t from_memory) noexcept;
 
  private:

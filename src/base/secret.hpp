@@ -1,4 +1,6 @@
 // Secrets: unguessable random numbers, a hash under such a key, and texts without them.
+//
+// Plain functions over plain values. Threads: any.
 #pragma once
 
 #include <array>

@@ -1,4 +1,10 @@
 // Status: result of every internal function that can fail.
+//
+// A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's value, see
+// errc.hpp), kAgain means "no room now, make progress and try again" and never reaches a user. The text that explains
+// an error is kept apart, in a thread-local detail buffer that the first to detect the error fills (fail() below) and
+// that the entry layer takes with take_detail(). So a Status travels in a register and the success path touches no
+// memory.
 #pragma once
 
 #include <cstdint>

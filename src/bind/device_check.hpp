@@ -1,5 +1,6 @@
 // Device check: looks at run time for the mistakes with device memory, contexts and directives that docs/offload.md
-// lists (HEADRACE_CHECK=device), and says each once for each function.
+// lists (HEADRACE_CHECK=device), and reports each once for each function.
+//
 // Notes, not errors, unless the CPU is about to touch device memory, which is an error of the call. The texts are in
 // device_check.cpp. Threads: library lock; every thread has a call of its own.
 #pragma once

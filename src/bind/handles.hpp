@@ -1,4 +1,8 @@
 // Handles and objects: a program holds handles, the layers work on objects.
+//
+// A handle below 0x1000 is a constant of the ABI and names a predefined object; any other is the address of a live
+// Object in the arena of its type. lookup() is safe for every value a program may pass (base/object.hpp).
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class LossBoard {
   // Returns the file's path. number: of the part of the launcher that writes it; several may share a machine.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
-  // Creates a board for a job of so many ranks, each of which is lost at most once. Errors: those of SharedFile.
+  // Creates a board for a job of `ranks`, each of which is lost at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);
   Status attach(const std::string& path, int ranks);
 

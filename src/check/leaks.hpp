@@ -1,4 +1,5 @@
 // Leaks: handles that the program has made and not freed; and where each live handle was made. Internal to check/.
+// Threads: library lock.
 #pragma once
 
 #include "check/site.hpp"

@@ -1,4 +1,7 @@
 // Communicator: a group (or two), a context, and data that programs attach to it (MPI 5.0 chapter 7).
+//
+// Contexts: every communicator owns kContextSpacing consecutive contexts, so that its uses never match each other;
+// see enum ContextUse. Allocation is an agreement among the members (comm/context.hpp).
 // Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first. The context is
 // released with the last reference. Threads: library lock; rank, size, context and groups never change.
 #pragma once

@@ -1,5 +1,7 @@
 // Topology: the neighbors of each process in a communicator (MPI 5.0 chapter 8). Pure arithmetic: no communication
 // here.
+//
+// Owner: its communicator (unique). Immutable. Threads: any.
 #pragma once
 
 #include <cstdint>

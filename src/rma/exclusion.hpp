@@ -73,7 +73,7 @@ class LockedUpdate {
   const Exclusion& exclusion_;
 };
 
-// For a vector of so many bytes; 0: for one element.
+// For a vector of that size in bytes; 0: for one element.
 class VectorUpdate {
  public:
   VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept;

@@ -1,4 +1,11 @@
 // Meaning of the messages between the processes of a window. Internal to rma/.
+//
+//   word 0: kWindow (8 bits) | action (8) | type of lock, or 1 (8) | unused (8) | context of the window (32)
+//   word 1: sender's rank in the window (32) | kAnswer: error class (32)
+//   word 2: cookie of the origin's, which comes back unchanged
+//
+// Data that does not fit the message follows as a message of p2p: to the target in the window's context, to the origin
+// in its context for local collectives, which no collective of the window uses; both with the operation's tag.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   for (std::size_t part = 0; part < parts.size(); ++part) {
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
-    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // so many were asked for: they share if they must
+    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as the user asked: they share if they must
     all_room += room[part];
   }
   if (all_room == 0) {

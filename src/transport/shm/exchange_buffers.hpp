@@ -32,7 +32,7 @@ class ExchangeBuffers {
   // `makes`: this process makes them, up to `room` of them from `memory` on.
   ExchangeBuffers(std::byte* memory, int room, bool makes) noexcept : memory_(memory), may_create_(makes ? room : 0) {}
 
-  // True if a buffer that holds so many bytes is here.
+  // True if there is a buffer for that number of bytes.
   [[nodiscard]] bool has_for(std::size_t bytes) const noexcept { return owned_ != 0 && bytes <= kExchangeBufferBytes; }
   // Returns the buffer that goes next.
   [[nodiscard]] int next() const noexcept { return order_[static_cast<std::size_t>(owned_ - 1)]; }

@@ -30,7 +30,7 @@ class Segment {
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
   // Called by each of processes that have agreed on the path only: the first one's sizes hold for all. The last one
-  // removes the name. Errors: also MPI_ERR_OTHER if that file is not one for so many processes.
+  // removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
   // Called before a process leaves such a segment: some may not have come yet.
   void forget_name() noexcept {

@@ -1,4 +1,6 @@
 // Library: UCX's functions that we call, found at run time, so that this library neither links to UCX nor needs it.
+//
+// Owner: process-wide; opened once, never closed (UCX's threads and modules cannot be unloaded). Threads: library lock.
 #pragma once
 
 #include <ucp/api/ucp.h>

@@ -1,4 +1,6 @@
 // Path: UCX's description of the way to another process, as far as its version gives any.
+//
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
