@@ -33,7 +33,7 @@ class PmiServer {
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
-    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered when it is started
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
     // A request about a service (Message::kPublish and its like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // a value awaited elsewhere: see want()

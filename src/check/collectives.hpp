@@ -35,7 +35,7 @@ struct Record {
   RemoteSite site;
 };
 
-// Returns the collective that this process waits to begin; null: none.
+// Collective that this process waits to begin; collective_wait() returns null if there is none.
 struct CollectiveWait {
   std::uint32_t context;
   std::uint64_t sequence;

@@ -50,7 +50,7 @@ bool Producer::find_room(std::size_t bytes, Place& place) noexcept {
 }
 
 bool Producer::send_long(const Header& header, const void* payload, std::size_t bytes) noexcept {
-  // Asked before the consumer's words need to be read: in a full ring those are read again and again.
+  // Measured before the consumer's words need to be read: in a full ring those are read again and again.
   const bool nontemporal = bytes >= kMinNontemporalBytes && reader_is_far();
   if (exchange_buffers_ != nullptr && replied_ && bytes > kInlineBytes) exchange_buffers_->count_reply();
   std::byte* slot = reserve(bytes);

@@ -168,7 +168,7 @@ class Ucx final : public Transport {
     Ucx& owner;
     int proc;
     std::uint32_t own_name;       // name of this process there
-    Secret secret = 0;            // its own, once there is an endpoint
+    Secret secret = 0;            // the peer's, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
     // Endpoint for announcements: the same, or, from the first on, a separate one (open_announcing()).
     ucp_ep_h announcing = nullptr;
