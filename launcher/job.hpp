@@ -150,7 +150,7 @@ class Job {
   std::map<std::string, std::string> names_;       // published ports by service
   std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
   std::unique_ptr<InputSource> input_;
-  std::unique_ptr<InputPipe> terminal_;  // to rank 0, where it is here
+  std::unique_ptr<InputPipe> terminal_;  // to rank 0, if it is here
   std::unique_ptr<Signals> signals_;
   int input_host_ = -1;                                        // host of rank 0, if not this one
   std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over

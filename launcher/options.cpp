@@ -86,7 +86,7 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   return kOk;
 }
 
-// Answers --help and its like.
+// Answers --help and the like.
 bool answer(const ParseState& parsed) {
   if (parsed.help) {
     print_help();

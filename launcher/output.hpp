@@ -101,8 +101,8 @@ class Forwarder {
   Descriptor pipe_;
   OutputTarget& target_;
   std::string rest_;                                             // the beginning of a line
-  std::size_t held_ = 0;                                         // of it, where it is long
-  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // as long as this is: who waits for room may go first
+  std::size_t held_ = 0;                                         // bytes of shared memory for it, if it is long
+  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // expires with this: a wait may outlast it
   bool watched_ = false;
   bool timer_set_ = false;
   EventLoop::TimerId timer_;

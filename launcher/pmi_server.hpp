@@ -34,7 +34,7 @@ class PmiServer {
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
-    // A request about a service (Message::kPublish and its like), answered with a line.
+    // A request about a service (Message::kPublish and the like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // a value awaited elsewhere: see want()
   };

@@ -47,7 +47,7 @@ static_assert(std::size(kFunctionNames) <= counters::kFunctions);
 # The length of an array that is not an argument.
 KNOWN_LENGTHS = {"peers": "{comm}->peers().size()", "sources": "sources_of(*{comm})",
                  "destinations": "destinations_of(*{comm})"}
-# Checks of arguments that determine where others are significant.
+# Checks of arguments that decide at which processes others are significant.
 ROOTS = ("root", "leader")
 # Arguments that belong to the buffer before them.
 BUFFER_COMPANIONS = ("count", "displacement", "datatype", "aint")

@@ -77,7 +77,7 @@ enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 // Another process that has been sent a message. The last rows, one of each class, stand for all processes without a
 // row. A row's process does not change.
 struct Peer {
-  Value process;     // + 1: its index in the table of processes, the rank for those of the own job; 0: no row yet
+  Value process;     // + 1: its index in the table of processes, the rank for those of this job; 0: no row yet
   Value peer_class;  // PeerClass
   Amount sent[2];    // the program's messages; the library's own (collective operations, agreements, ...)
   Value waits;

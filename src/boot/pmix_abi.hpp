@@ -93,7 +93,7 @@ using FinalizeFunction = Code (*)(const Info* info, std::size_t count);
 using AbortFunction = Code (*)(int status, const char* message, Proc* procs, std::size_t count);
 using PutFunction = Code (*)(Scope scope, const char* key, Value* value);
 using CommitFunction = Code (*)();
-// No processes: those of the own job.
+// Without `procs`: all processes of this job.
 using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info* info, std::size_t infos, Done done,
                                void* data);
 // The value is the caller's, from malloc(), and so is the memory that it points to.

@@ -19,7 +19,7 @@ struct Access {
   std::uint8_t op = 0;      // updates: layout::OpKind, or kOtherOp
   std::uint8_t basic = 0;   // updates: type of the elements; 0: unknown
   std::uint8_t size = 1;    // updates: of an element
-  std::uint64_t phase = 0;  // updates: where elements begin, modulo their size
+  std::uint64_t phase = 0;  // updates: start of elements, modulo their size
 
   bool operator==(const Access&) const = default;
 };

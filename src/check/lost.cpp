@@ -18,7 +18,7 @@ namespace {
 
 // With more processes, messages of the last moments are not waited for.
 constexpr int kMostProcesses = 64;
-// A process that does not come here is no reason to hang.
+// Limit of the wait for processes that may never come here.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {

@@ -76,8 +76,8 @@ std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32
 
 // One consensus, from this process's start or its first message on.
 struct Consensus {
-  std::unique_ptr<ConsensusMember> member;  // null until the own start
-  std::vector<int> procs;                   // of the members, from the own start on
+  std::unique_ptr<ConsensusMember> member;  // null until this process's start
+  std::vector<int> procs;                   // of the members, from this process's start on
   std::vector<std::pair<int, ConsensusMessage>> early;
   std::size_t losses_seen = 0;
 

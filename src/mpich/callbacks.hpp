@@ -18,7 +18,7 @@
 #include "mpich/statuses.hpp"
 
 extern "C" {
-// MPICH's MPI_DUP_FN and its like are this function.
+// MPICH's MPI_DUP_FN and the like are this function.
 __attribute__((visibility("default"))) int MPIR_Dup_fn(int object, int keyval, void* extra_state, void* value_in,
                                                        void* value_out, int* flag);
 }

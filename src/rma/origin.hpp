@@ -24,7 +24,7 @@ struct OriginOperation {
   layout::View result;
   Ref<layout::Datatype> result_type;
   std::vector<std::byte> description;   // being sent
-  std::vector<std::byte> operands;      // being sent, where the origin's buffer is not sent itself
+  std::vector<std::byte> operands;      // being sent, if the origin's buffer is not sent itself
   std::vector<p2p::Request*> requests;  // of messages under way
   p2p::Request* incoming = nullptr;     // among them: the result
   p2p::Request* program = nullptr;      // the program's; a reference

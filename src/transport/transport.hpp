@@ -293,7 +293,7 @@ struct Record {
   // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others
   // need to reach this process. A failure of one process must not keep the others from opening: open() reports it.
   Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
-  // Made only where there are processes that no transport before it reaches.
+  // Made only if there are processes that no earlier transport reaches.
   bool fills_gaps = false;
   // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
   Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here,

@@ -1,10 +1,10 @@
 // Ring: messages from one process to another through shared memory. One producer, one consumer.
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
-// cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes
+// cache lines, which processors fetch together; up to 32 bytes of payload touch only the first one. A message takes
 // one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in an exchange buffer,
-// where one is at hand (exchange_buffers.hpp); its cell says where (Place). A cell is ready when its sequence equals
-// the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// if one is available (exchange_buffers.hpp); its cell contains the place (Place). A cell is ready when its sequence
+// equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
 // The byte ring need not be backed by memory from the start: a producer uses as much as it was told is there, and says
 // how much more it would need (wanted()). If there is no more, it makes do with a smaller ring (settle()).

@@ -214,7 +214,7 @@ class Shm : public Transport {
   const Upcalls& upcalls_;
   Segment segment_;
   Segment::Sizes sizes_{};
-  std::string path_;      // of the segment's file where it has a name
+  std::string path_;      // of the segment's file, if it has a name
   Status created_ = kOk;  // on the process that makes it
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // own

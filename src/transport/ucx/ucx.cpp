@@ -238,7 +238,7 @@ class Ucx final : public Transport {
     Operation puts;
     Operation* done;
   };
-  // Announced data that UCX takes from, or puts, where it is.
+  // A transfer of announced data by UCX, from its source or to its sink.
   struct Moving {
     Peer& peer;
     Operation* done;
