@@ -103,11 +103,11 @@ class HostRanks {
   RankMap map_;                     // as programs see it
   topo::Machine machine_;           // this host; once there are ranks to place
   std::vector<topo::CpuSet> cpus_;  // of each of ranks_
-  std::vector<Prepared> prepared_;  // one a program
+  std::vector<Prepared> prepared_;  // one for each program
   std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::LossBoard> boards_;  // one a directory for shared memory; if the job goes on without ranks that die
+  std::list<boot::LossBoard> boards_;  // one for each shm directory; if the job goes on after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -11,7 +11,7 @@ namespace hr::launcher {
 class RankMap {
  public:
   RankMap() = default;
-  // One entry a rank.
+  // One entry for each rank.
   explicit RankMap(std::vector<int> host_of);
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of_.size()); }

@@ -2,7 +2,7 @@
 //
 // It is a memory file by the name of headrace.<job>.counters.<rank>, which others find at /proc/<process>/fd and which
 // ends with the last process that has it open: nothing is ever left behind. Only the same user may read it. Owner:
-// process-wide, once a process. Threads: library lock.
+// process-wide, made once. Threads: library lock.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // Knobs: every setting of the library, read once.
 //
-// struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member a knob, initialised with its default).
-// Values come, later ones winning, from: the default, the tuned value (tuned_knobs.hpp), the configuration file
-// (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value` lines), the
-// environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on standard error and the
+// struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member for each knob, initialised with its
+// default). Values come, later ones winning, from: the default, the tuned value (tuned_knobs.hpp), the configuration
+// file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value` lines),
+// the environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on standard error and the
 // default stays. Only this file's .cpp and counters_text.cpp call getenv. Threads: filled on first use (thread-safe),
 // read-only after, except through set() at initialisation.
 #pragma once

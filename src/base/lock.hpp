@@ -32,10 +32,10 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
-  // For a thread of the library, which does not wait: false if another thread has the lock. Needs enable(); the lock is
-  // released with release().
+  // Tries to take the lock for a thread of the library, which does not wait: false if another thread has it. Needs
+  // enable(); ends with release().
   [[nodiscard]] static bool try_acquire() noexcept;
-  // For a call that can do without: false if the lock is not released within a microsecond or two. Needs enable().
+  // Takes the lock for a call that can do without: false if it is not free within a microsecond or two. Needs enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
   // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }

@@ -29,7 +29,7 @@ class WatchedCall {
  public:
   // Ends the process, as not_ready() does, if the library may not be used now.
   WatchedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments);
-  // Not MPI_SUCCESS: a mistake that was raised; the body is not to run.
+  // Returns the code of a mistake that was raised, in which case the body must not run; MPI_SUCCESS: none.
   [[nodiscard]] int code() const noexcept { return code_; }
   // Returns the call's result, given its body's `code`.
   int left(int code);

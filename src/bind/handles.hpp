@@ -127,7 +127,7 @@ template <class T>
 
 // Returns the revoked communicator behind a handle, which lookup() does not find; nullptr for anything else.
 [[nodiscard]] comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept;
-// For functions that may be called with a revoked communicator.
+// Looks up like lookup(), for functions that may be called with a revoked communicator.
 template <class T>
 [[nodiscard]] inline T* lookup_revoked_too(Handle<T> handle) noexcept {
   T* const found = lookup<T>(handle);

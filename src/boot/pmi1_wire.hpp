@@ -1,4 +1,4 @@
-// The PMI-1 wire format: one line a message, "cmd=NAME key=value key=value\n".
+// The PMI-1 wire format: one line for each message, "cmd=NAME key=value key=value\n".
 //
 // Shared by the client (pmi1.cpp) and the server in mpiexec. A view into the caller's line: it owns nothing and must
 // not outlive the line. Threads: no threads of its own.

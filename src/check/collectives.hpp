@@ -28,7 +28,7 @@ struct Record {
   std::int32_t has_same = 0;    // `same` is there
   std::int32_t differs = 0;     // this member's send and receive signatures differ
   Signature same;               // must be equal on all members
-  std::uint32_t sends = 0;      // Signatures that follow: one a peer; 1: the one to the root, or from it
+  std::uint32_t sends = 0;      // Signatures that follow: one for each peer; 1: for the root only
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
   char data[128] = {};  // "4 x MPI_INT"

@@ -287,7 +287,7 @@ struct Meeting {
   bool first = false;                  // ours comes first wherever both are numbered
 };
 
-// One record a transport, listed in record_list.cpp.
+// One record for each transport, listed in record_list.cpp.
 struct Record {
   const char* name;
   // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others

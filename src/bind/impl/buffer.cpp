@@ -81,7 +81,7 @@ class PersistentBuffered final : public p2p::RequestState {
     request.finish(p2p::Completion{});
     return kOk;
   }
-  // It is complete as soon as it is started.
+  // Does nothing: the request is complete as soon as it is started.
   Status cancel(p2p::Request& /*request*/) override { return kOk; }
   [[nodiscard]] const char* what() const noexcept override { return "persistent buffered send"; }
 
