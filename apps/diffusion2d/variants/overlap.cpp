@@ -1,4 +1,4 @@
-// As device, with both ways at once and the rows that need no halo computed while the messages are under way.
+// Like device, but sends both ways at once and computes the rows that need no halo while the messages travel.
 #include "variant.hpp"
 
 namespace diffusion2d {
@@ -12,7 +12,7 @@ class Overlap final : public Variant {
     MPI_Request requests[4];
     {
       const Stopwatch watch(times_.update);
-      field_.update(2, strip_.rows - 1);  // a GPU begins, the host goes on
+      field_.update(2, strip_.rows - 1);  // queued on a GPU; the host continues
     }
     {
       const Stopwatch watch(times_.exchange);
