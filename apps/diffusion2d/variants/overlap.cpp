@@ -12,7 +12,7 @@ class Overlap final : public Variant {
     MPI_Request requests[4];
     {
       const Stopwatch watch(times_.update);
-      field_.update(2, strip_.rows - 1);  // queued on a GPU; the host continues
+      field_.update(2, strip_.rows - 1);  // a GPU begins, the host goes on
     }
     {
       const Stopwatch watch(times_.exchange);
