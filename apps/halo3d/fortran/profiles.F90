@@ -1,5 +1,5 @@
-! Profiles of the fields through the middle of a block, the same text as the C++ program's, to be plotted and
-! to be hashed.
+! Profiles of the fields through the middle of a block, the same text as the C++ program's, to be plotted and to be
+! hashed.
 module profiles
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_null_char, c_size_t
   use boxes, only: axis_names
