@@ -30,7 +30,7 @@ struct SideDim {
 inline constexpr int kSideDims = 5;
 
 struct Side {
-  std::uint64_t address;  // of element `origin` (linear), of the first run, or what block offsets count from
+  std::uint64_t address;  // of element `origin` (linear), of the first run, or base of the block offsets
   std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
   std::uint64_t index;    // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
   std::uint64_t origin;   // linear: number of the first element at `address`

@@ -46,7 +46,7 @@ Solution::Solution(const Strip& strip) : strip_(strip) {
 }
 
 int Solution::most_steps(int nx, int ny) {
-  constexpr double kLeast = -600;  // the logarithm of what must be left
+  constexpr double kLeast = -600;  // logarithm of the least amplitude that must be left
   return static_cast<int>(std::min(kLeast / std::log1p(-loss_of(1, nx, ny)), 1e9));
 }
 

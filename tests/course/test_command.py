@@ -1,4 +1,4 @@
-"""`headrace course`: every chapter in quick form, chapters as data, and what wrong usage gets.
+"""`headrace course`: every chapter in quick form, chapters as data, and errors for wrong usage.
 
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """

@@ -40,8 +40,8 @@ class Space {
 };
 
 struct DeviceRange {
-  char* program = nullptr;  // what programs hold; no access
-  char* driver = nullptr;   // what the driver touches
+  char* program = nullptr;  // address that programs hold; no access
+  char* driver = nullptr;   // address that the driver touches
   int file = -1;
   Space addresses;
   Space physical;

@@ -4,7 +4,7 @@
 //
 //   past_end     buffers that leave their allocation: MPI_ERR_BUFFER, with a text that names pointer, size and device
 //   exchange     messages and collectives of every path between all ranks, checked
-//   endless      large messages to and fro until the job is ended; each rank says "under way" once
+//   endless      large messages to and fro until the job is ended; each rank prints "under way" once
 //   freed        a send buffer that is freed before its message is taken
 #include <unistd.h>
 

@@ -195,7 +195,7 @@ void mrecv_handler() {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// The handler that the new communicator would get is told why there is none.
+// A failure goes to the handler given for the new communicator.
 void from_group_handler() {
   MPI_Errhandler given = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);

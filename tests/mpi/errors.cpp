@@ -10,7 +10,7 @@ namespace {
 struct Expected {
   int error_class;
   const char* call;
-  std::vector<std::string> words;  // what the sentence must name
+  std::vector<std::string> words;  // words that the message must contain
 };
 
 void expect(int line, int code, const Expected& expected) {

@@ -38,7 +38,7 @@ def become(uid: int) -> None:
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     os.umask(0o022)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # goes with its parent
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # dies with its parent
     warnings.simplefilter("ignore", ResourceWarning)
 
 

@@ -9,11 +9,11 @@ LEVELS = ("ok", "note", "warning", "error")
 
 @dataclass(frozen=True)
 class Finding:
-    id: str  # "shm.small": the check, and what it found
+    id: str  # "shm.small": the check and its result
     level: str  # one of LEVELS
-    evidence: str  # what was seen, and where
+    evidence: str  # the observation, and where it was made
     cost: str = ""  # cost to a job, in plain words
-    remedy: str = ""  # what to do
+    remedy: str = ""  # steps that fix it
 
 
 def ok(id_: str, evidence: str) -> Finding:

@@ -164,7 +164,7 @@ void many_requests(const check::Environment& mpi) {
     CHECK(index >= 0 && index < kRequests);
   }
   CHECK(found == data);
-  // Collective ones, several under way.
+  // Several collective ones pending at once.
   std::vector<int> again(data.size(), -1);
   const MPI_Datatype type = MPI_INT;
   MPI_Request three[3];

@@ -48,7 +48,7 @@ class ResidentCopiers : public test::GpuTest {
   }
 
   ResidentCopier& resident_copier() { return context_->resident_copier(); }
-  // Waits until it runs: unused launches are made ever more seldom, and on a slow machine it may have exited again.
+  // Waits until it runs: unused launches become ever rarer, and on a slow machine it may have exited again.
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !resident_copier().running(bytes);) {
       ASSERT_LT(Clock::now(), end) << "it does not come";
