@@ -1,11 +1,11 @@
 // Captures of the fake driver: work given to a captured stream becomes nodes of a graph; forbidden calls meanwhile
 // fail.
 //
-//  - Calls that may synchronise implicitly, or that query the state of work, are refused to a thread that captures
-//    (except in relaxed mode), and to all others while any thread captures in global mode. A thread whose own mode is
-//    relaxed (cuThreadExchangeStreamCaptureMode) is refused nothing.
-//  - The default stream cannot be used while a stream of its context that synchronises with it is captured.
-//  - Captured streams and events cannot be waited for or queried.
+// - Calls that may synchronise implicitly, or that query the state of work, are refused to a thread that captures
+//   (except in relaxed mode), and to all others while any thread captures in global mode. A thread whose own mode is
+//   relaxed (cuThreadExchangeStreamCaptureMode) is refused nothing.
+// - The default stream cannot be used while a stream of its context that synchronises with it is captured.
+// - Captured streams and events cannot be waited for or queried.
 // A refused call invalidates the captures that were in its way.
 #include <algorithm>
 #include <atomic>

@@ -29,7 +29,7 @@ Result synchronize_stream(Stream* stream);
 Result synchronize_context(Context* context);
 void stop_streams(Context* context);
 
-//  --- captures (capture.cpp) ---
+// --- captures (capture.cpp) ---
 // Returns an error if a captured stream synchronises with the default stream; `spoils`: the capture is invalidated
 // then.
 Result legacy_stream_is_usable(Context* context, bool spoils);

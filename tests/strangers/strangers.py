@@ -1,7 +1,7 @@
 """strangers.py quick|whole: attacks of a second user of the machine on a job, all of which must fail.
 
-Root makes two users (users.py). In each test the stranger does something beside a job of the owner's; the test checks what
-the stranger could do and at how the job ended. Skipped with the reason unless run as root. Everything stays on the
+Root makes two users (users.py). In each test the stranger does something beside a job of the owner's; the test checks
+what the stranger could do and how the job ended. Skipped with the reason unless run as root. Everything stays on the
 loopback and in directories of the test; processes are known by their user."""
 
 from __future__ import annotations

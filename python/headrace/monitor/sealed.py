@@ -1,5 +1,4 @@
-"""A history that somebody else may have made, opened for questions: it is only read and each question ends, whatever is in the file.
-No content of the file can change that.
+"""A history that somebody else may have made, opened for questions: whatever the file contains, it is only read, and each question ends.
 
 A file of SQLite is in part a program: views, triggers and virtual tables run when a table of that name is read. So the
 tables must be those that a monitor makes, and our views are never taken from the file.
