@@ -3,9 +3,9 @@
 // The operation alone takes t; then the same with a computation of t between start and completion takes T; the hidden
 // share is the part of t that T does not show: 100 % when T is the computation's time, 0 % when T is the sum. With
 // --computation the computation has the same length for every size and library: this shows which operations a longer
-// one hides, and gives no library a shorter one because its operation alone is fast. Rows "..., tested" call MPI_Testall
-// now and then while they compute. The computation touches no memory. In the rows isend and irecv one side computes, the
-// other one waits for the message at once.
+// one hides, and gives no library a shorter one because its operation alone is fast. Rows "..., tested" call
+// MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and irecv one side
+// computes, the other one waits for the message at once.
 #include <algorithm>
 #include <cmath>
 

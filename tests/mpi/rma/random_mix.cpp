@@ -4,9 +4,9 @@
 //
 //   random_mix <create|allocate|shared|dynamic> [--seed N] [--epochs N] [--memory KIND]
 //
-// --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default. Within
-// an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates of
-// several origins meet in the same places.
+// --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default.
+// Within an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates
+// of several origins meet in the same places.
 #include <algorithm>
 #include <array>
 #include <complex>

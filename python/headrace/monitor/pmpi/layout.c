@@ -58,7 +58,7 @@ struct hr_page {
 };
 
 struct hr_call {
-  int function; /* 0: within another call, or nobody counts */
+  int function; /* 0: within another call, or not counted */
   int waits;
   int peer; /* a row; -1: for no single one */
   hr_value began;
