@@ -2,7 +2,8 @@
 # ccache.sh <source tree> <ccache> <compiler> [arguments]: compiles through ccache, for every checkout alike.
 # - CCACHE_BASEDIR: paths below the source tree count relative to the build directory.
 # - CCACHE_SLOPPINESS: ccache's manual asks for these where headers are precompiled.
-# - An old precompiled header goes first: ccache would take it for an input of the new one, and a fresh clone has none.
+# - Removes an old precompiled header first: ccache would take it for an input of the new one, and a fresh clone has
+# none.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR-$1}"
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}"
 shift

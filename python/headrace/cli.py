@@ -30,7 +30,7 @@ def config(_: argparse.Namespace) -> int:
     if mpiexec is None:
         print("headrace: mpiexec is not installed beside this command", file=sys.stderr)
         return 1
-    # The library's own code reads the settings, so that what is shown is what a program gets.
+    # The library's own code reads the settings, so that the output is what a program gets.
     code = subprocess.run([str(mpiexec), "--config"], check=False).returncode
     try:
         file = collectives.selection(locate(installation.prefix(), mpiexec))["tuning_file"]
@@ -47,7 +47,7 @@ def config(_: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["bench"]:  # has options of its own
+    if arguments[:1] == ["bench"]:  # parses its own options
         return bench.main(arguments[1:])
     if arguments[:1] == ["map"]:
         return where.main(arguments[1:])

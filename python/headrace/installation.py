@@ -1,4 +1,4 @@
-"""Where this installation of Headrace is, and what it finds on the machine."""
+"""Paths of this installation of Headrace, and the driver found on the machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-// Where there is no libFuzzer: inputs from a corpus, changed at random, for some seconds.
+// Stand-in for libFuzzer: inputs from a corpus, changed at random, for some seconds.
 //
 //   TARGET [--seconds N] [--seed S] DIRECTORY    each file of the corpus as it is, then changed ones
-//   TARGET FILE                                  one input, to repeat what was found
+//   TARGET FILE                                  one input, to repeat a finding
 //
 // An input that crashes, fails a check or takes longer than ten seconds is kept as <target>-found; the signal then ends
 // the process.
@@ -33,7 +33,7 @@ constexpr unsigned kStanding = 120;  // and by the clock
 Input current;
 char found_name[4096];
 
-// From a signal handler.
+// Called from a signal handler.
 void keep_input() {
   const int file = ::open(found_name, O_CREAT | O_TRUNC | O_WRONLY, 0644);
   if (file < 0) return;
@@ -88,7 +88,7 @@ class Mutator {
  private:
   std::size_t below(std::size_t most) { return most == 0 ? 0 : random_() % most; }
 
-  // What stands between blanks and signs in the corpus is put into other places.
+  // Collects the words between blanks and signs in the corpus, to put them into other places.
   void take_words(const Input& input) {
     Input word;
     for (const std::uint8_t byte : input) {

@@ -20,8 +20,8 @@ void expect(int line, const char* call, int code, int wanted, const std::string&
 }
 #define EXPECT(call, error_class, word) expect(__LINE__, #call, (call), error_class, word)
 
-// Several sends of one envelope meet several receives of it in the order of the init calls, also where the receives
-// come first, or late, or the starts are in another order.
+// Several sends of one envelope match several receives of it in the order of the init calls, also if the receives come
+// first, or late, or the starts are in another order.
 void order(const check::Environment& mpi) {
   constexpr int kMessages = 12;
   const int peer = mpi.rank ^ 1;
@@ -59,7 +59,7 @@ void order(const check::Environment& mpi) {
   }
 }
 
-// A partition arrives while others are not ready, and only then.
+// A partition arrives while others are not ready, and no other does.
 void piecewise(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kSend = 6, kReceive = 3, kElements = 2000;
@@ -107,7 +107,7 @@ void piecewise(const check::Environment& mpi) {
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Threads mark partitions of one send, others ask for the receive's, the main one waits.
+// Threads mark partitions of one send, others test those of the receive, the main one waits.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4, kEach = 16, kElements = 300;
   constexpr int kPartitions = kThreads * kEach;
@@ -231,7 +231,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Pready_range(0, 3, send), MPI_ERR_ARG, "partition 1");
   const int twice[2] = {2, 2};
   EXPECT(MPI_Pready_list(2, twice, send), MPI_ERR_ARG, "partition 2");
-  const int rest[3] = {3, 0, 2};  // none was marked by a call that failed
+  const int rest[3] = {3, 0, 2};  // no failed call has marked one
   CHECK_OK(MPI_Pready_list(3, rest, send));
   CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
@@ -245,7 +245,7 @@ void wrong_use(const check::Environment& mpi) {
   CHECK_OK(MPI_Cancel(&ordinary));
   CHECK_OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
 
-  // The two sides disagree about how much it is.
+  // The two sides disagree about the size.
   CHECK_OK(MPI_Psend_init(value, 4, 2, MPI_INT, mpi.rank, 0, world, MPI_INFO_NULL, &send));
   CHECK_OK(MPI_Precv_init(other, 1, 7, MPI_INT, mpi.rank, 0, world, MPI_INFO_NULL, &receive));
   CHECK_OK(MPI_Start(&send));

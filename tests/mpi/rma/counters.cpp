@@ -39,7 +39,7 @@ void tickets(const check::Environment& mpi, const std::string& kind) {
   for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(all[i], i);
 }
 
-// One number by additions of all forms, some without waiting, by compare-and-swap loops, and by its owner.
+// One number by additions of all forms, some non-blocking, by compare-and-swap loops, and by its owner.
 template <class Value>
 void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype type, bool swaps) {
   WindowMemory memory(kind, 16 * sizeof(Value), static_cast<int>(sizeof(Value)));
@@ -80,7 +80,7 @@ void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype t
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Read, add, write: right only if nobody else is in between.
+// Read, add, write: right only without another rank in between.
 void exclusion(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 1);
   at<int>(memory, 0) = 0;
@@ -111,7 +111,7 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Single elements are updated while somebody begins with vectors at the same place: in each window once.
+// Single elements are updated while another rank begins with vectors at the same place: in each window once.
 void vectors_among_elements(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLength = 2048, kElements = 2000, kVectors = 60;
   const std::vector<std::int64_t> ones(kLength, 1);

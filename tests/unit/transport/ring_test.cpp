@@ -107,7 +107,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   EXPECT_EQ(producer.wanted(), 0U);
   ASSERT_TRUE(exchange(1, 3000));
 
-  // No more to be had: nothing goes while something is under way, then all goes through what there is.
+  // No more memory available: nothing is sent while a message is pending, then all messages use the present memory.
   const auto kept = make_payload(2, 2000);
   ASSERT_TRUE(producer.send({{2, 0, 0}}, kept.data(), kept.size()));
   EXPECT_EQ(producer.reserve(3000), nullptr);
@@ -124,7 +124,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   for (std::size_t at = 2 * kUsable; at < kPayload; ++at) ASSERT_EQ(memory->payload()[at], std::byte{0xff}) << at;
 }
 
-// As long as a pair's ring gets.
+// Greatest length of a pair's ring.
 struct LongRing : testing::Test {
   static constexpr std::size_t kLong = std::size_t{2} << 20;
   LongRing() {
@@ -137,7 +137,8 @@ struct LongRing : testing::Test {
   RingMemory* memory;
 };
 
-// Into an empty ring, though the rest of the lap is shorter; what is longer than the ring wants memory for ever.
+// A message goes into an empty ring, even if the rest of the lap is shorter; one longer than the ring wants memory for
+// ever.
 TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   Producer producer(memory, kLong);
   Consumer consumer(memory);
@@ -154,7 +155,7 @@ TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   EXPECT_GT(producer.wanted(), kLong);
 }
 
-// Through several laps, of which memory comes bit by bit, with a reader that is behind by more or less.
+// Several laps, with memory that grows step by step, and a reader that lags by a varying amount.
 TEST_F(LongRing, RandomMessagesArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));
@@ -203,7 +204,7 @@ TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
   EXPECT_EQ(lap_of(kLast), 1U);
 }
 
-// Of the knob shm_nontemporal_stores.
+// Values of the knob shm_nontemporal_stores.
 struct RingWays : RingFixture, testing::WithParamInterface<const char*> {
   RingWays() { EXPECT_TRUE(set_knob("shm_nontemporal_stores", GetParam())); }
   ~RingWays() override { EXPECT_TRUE(set_knob("shm_nontemporal_stores", "auto")); }
