@@ -107,6 +107,37 @@ void piecewise(const check::Environment& mpi) {
   CHECK_OK(MPI_Request_free(&request));
 }
 
+// Some partitions, or all, are ready before there is a receive that they could meet.
+void ready_before_its_receive(const check::Environment& mpi) {
+  if (mpi.rank > 1) return;
+  constexpr int kPartitions = 5;
+  for (const int ready : {1, kPartitions}) {
+    int data[kPartitions] = {1, 2, 3, 4, 5};
+    MPI_Request request;
+    if (mpi.rank == 0) {
+      CHECK_OK(MPI_Psend_init(data, kPartitions, 1, MPI_INT, 1, 6, world, MPI_INFO_NULL, &request));
+      CHECK_OK(MPI_Start(&request));
+      CHECK_OK(MPI_Pready_range(0, ready - 1, request));
+      CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 7, world));
+      CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 8, world, MPI_STATUS_IGNORE));
+      if (ready < kPartitions) CHECK_OK(MPI_Pready_range(ready, kPartitions - 1, request));
+    } else {
+      std::fill(data, data + kPartitions, -1);
+      CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 7, world, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Precv_init(data, kPartitions, 1, MPI_INT, 0, 6, world, MPI_INFO_NULL, &request));
+      CHECK_OK(MPI_Start(&request));
+      for (int p = 0; p < ready; ++p) {
+        for (int flag = 0; flag == 0;) CHECK_OK(MPI_Parrived(request, p, &flag));
+        CHECK_EQ(data[p], p + 1);
+      }
+      CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 8, world));
+    }
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    for (int p = 0; p < kPartitions; ++p) CHECK_EQ(data[p], p + 1);
+    CHECK_OK(MPI_Request_free(&request));
+  }
+}
+
 // Threads mark partitions of one send, others test those of the receive, the main one waits.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4, kEach = 16, kElements = 300;
@@ -268,6 +299,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   order(mpi);
+  if (mpi.size > 1) ready_before_its_receive(mpi);
   if (mpi.size > 1) piecewise(mpi);
   nobody();
   empty(mpi);

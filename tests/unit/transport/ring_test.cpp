@@ -74,6 +74,23 @@ TEST_F(RingFixture, CellsRunOutAndComeBack) {
   for (std::uint64_t i = 0; i <= kCells; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
 }
 
+TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
+  Producer producer(memory, kPayload);
+  Consumer consumer(memory);
+  std::uint64_t next = 0;
+  const auto send_short = [&] { return producer.send_short({{next, 0, 0}}, &next, sizeof next) && ++next != 0; };
+  for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_TRUE(send_short());
+  EXPECT_FALSE(send_short());
+  arrived.clear();
+  consumer.take(3, kCollect);
+  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // it looks at what has been consumed
+  ++next;
+  EXPECT_FALSE(send_short());
+  while (consumer.ready()) consumer.take(3, kCollect);
+  ASSERT_EQ(arrived.size(), next);
+  for (std::uint64_t i = 0; i < next; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
+}
+
 TEST_F(RingFixture, PayloadSpaceRunsOut) {
   Producer producer(memory, kPayload);
   Consumer consumer(memory);

@@ -356,6 +356,28 @@ TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
   EXPECT_EQ(theirs[5], 52U);
 }
 
+// The owner does updates in its progress, so that a flush behind one cannot be complete without that.
+TEST_F(Ucx, AFlushWaitsForTheUpdatesBeforeIt) {
+  std::uint64_t theirs = 1;
+  RemoteKey key;
+  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, false, &key).ok()) << take_detail();
+  const auto address = reinterpret_cast<std::uint64_t>(&theirs);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    Operation updated;
+    Operation flushed;
+    ASSERT_TRUE(side(0).update(1, key, address, 8, Update::kAdd, 2, 0, nullptr, &updated).ok());
+    ASSERT_TRUE(side(0).flush(1, &flushed).ok());
+    for (int i = 0; i < 1000; ++i) side(0).progress();
+    EXPECT_FALSE(flushed.complete);
+    EXPECT_EQ(theirs, 1 + 2 * round);
+    ASSERT_TRUE(until([&] { return flushed.complete; }));
+    EXPECT_TRUE(flushed.status.ok());
+    EXPECT_EQ(theirs, 3 + 2 * round);
+    ASSERT_TRUE(until([&] { return updated.complete; }));
+  }
+  side(1).withdraw(key);
+}
+
 TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).send(1, header(1), nullptr, 0).ok());
   ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
