@@ -41,6 +41,25 @@ class Links(unittest.TestCase):
                         self.assertIn(anchor, anchors(path))
         self.assertGreater(seen, 50)
 
+    def test_each_page_is_reachable(self):
+        """From docs/index.md and from README.md, by links alone; a link to a folder leads to all its pages."""
+        left_out = {ROOT / "docs/conformance-results.md"}  # included in another
+        for start in (ROOT / "docs/index.md", ROOT / "README.md"):
+            found, ahead = set(), [start]
+            while ahead:
+                page = ahead.pop()
+                if page in found:
+                    continue
+                found.add(page)
+                for match in LINK.finditer(prose(page)):
+                    target = (match[1] or match[2]).partition("#")[0]
+                    path = (page.parent / target).resolve()
+                    if re.match(r"[a-z]+:", target) or not target:
+                        continue
+                    ahead += sorted(path.glob("*.md")) if path.is_dir() else [path] if path.suffix == ".md" and path.exists() else []
+            missing = set((ROOT / "docs").rglob("*.md")) - found - left_out
+            self.assertEqual({str(page.relative_to(ROOT)) for page in missing}, set(), f"no way leads there from {start.name}")
+
     def test_files_that_pages_name(self):
         for name in PRESENT:
             found = FILE.findall((ROOT / name).read_text(encoding="utf-8"))
