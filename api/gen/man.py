@@ -74,7 +74,7 @@ class Manual:
             said.append("Deprecated by the standard, and complete here.")
         if function.with_revoked and "comm" in kinds:
             said.append("May be called with a communicator that was revoked (MPIX_Comm_revoke).")
-        elif "comm" in kinds:
+        elif "comm" in kinds and not function.returns:
             said.append("With a revoked communicator the error is MPIX_ERR_REVOKED; if a process that the call depends on has failed, it is MPIX_ERR_PROC_FAILED.")
         if function.chapter in ("point_to_point", "collective", "one_sided", "topology") and "buffer" in kinds:
             said.append("HEADRACE_CHECK=full finds wrong types, buffers that change too early, and deadlocks at run time.")
@@ -160,7 +160,9 @@ class Manual:
             if function.chapter == "tool":
                 lines += ["The call returns MPI_SUCCESS or a class MPI_T_ERR_; no error handler is called."]
             else:
-                lines += ["By default an error ends the job; MPI_ERRORS_RETURN lets the call return it."]
+                by_file = self.tables.overlay["raise_on"].get(function.chapter) == "file"
+                lines += ["By default an error of a file is returned." if by_file else
+                          "By default an error ends the job; MPI_ERRORS_RETURN lets the call return it."]
                 if function.name != "MPI_Error_string":
                     lines += [".Xr MPI_Error_string 3", "tells what was wrong with which argument."]
                 lines += self.errors_section(self.errors(function))
