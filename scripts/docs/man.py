@@ -177,8 +177,8 @@ def option_list(parser: argparse.ArgumentParser) -> list[str]:
             continue
         value = value_of(action)
         names = " , ".join(f"Fl {mdoc.argument(option[1:])}" for option in action.option_strings)
-        help_text = formatter._expand_help(action) if action.help else ""
-        lines += [f".It {names}" + (f" Ar {mdoc.argument(value)}" if value else "") if names else f".It Ar {mdoc.argument(value)}", *mdoc.sentence(help_text or "See above")]
+        help_text = formatter._expand_help(action) if action.help else f"One of {', '.join(map(str, action.choices))}" if action.choices else ""
+        lines += [f".It {names}" + (f" Ar {mdoc.argument(value)}" if value else "") if names else f".It Ar {mdoc.argument(value)}", *mdoc.sentence(help_text or "No more is said about it")]
     return [".Sh OPTIONS", ".Bl -tag -width Ds", *lines, ".El"] if lines else []
 
 
