@@ -1,6 +1,6 @@
 """`make docs`: the site builds without a warning, fails where a link, an anchor or the menu is wrong, and fetches nothing from elsewhere.
 
-HR_DOCS=required (make test): MkDocs is there, or the test has failed.
+HR_DOCS=required (make test): MkDocs, Playwright and chromium are there, or the test has failed.
 """
 
 import importlib.util
@@ -41,6 +41,25 @@ class Site(unittest.TestCase):
         self.assertTrue((site / "search/search_index.js").is_file(), "the search needs a server")
         for page in pages:
             self.assertIsNone(FETCHED.search(page.read_text(encoding="utf-8")), f"{page.relative_to(site)} fetches from elsewhere")
+
+        self.search(site)
+
+    def search(self, site: Path):
+        """A page in a folder finds words, without a server and without asking anybody."""
+        chromium = shutil.which("chromium")
+        if not REQUIRED and not (chromium and importlib.util.find_spec("playwright")):
+            return
+        from playwright.sync_api import sync_playwright
+        asked = []
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+            page = browser.new_page()
+            page.on("request", lambda request: asked.append(request.url) if not request.url.startswith(("file:", "data:", "blob:", "about:")) else None)
+            page.goto((site / "adr/index.html").as_uri())
+            page.fill("input.md-search__input", "oversubscribed")
+            page.wait_for_selector(".md-search-result__item a[href*='wrong.html']", timeout=30000)
+            browser.close()
+        self.assertEqual(asked, [])
 
     def test_faults_are_found(self):
         """In a small tree with the same settings: a page that no menu names, a broken anchor, a missing page, a missing source."""
