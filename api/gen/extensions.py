@@ -1,4 +1,4 @@
-"""What Headrace has beyond the standard (api/extensions.yaml): functions, and the page docs/mpix.md."""
+"""Reads the functions beyond the standard (api/extensions.yaml) and writes their page, docs/mpix.md."""
 
 from __future__ import annotations
 

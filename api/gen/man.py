@@ -62,7 +62,7 @@ class Manual:
         return found
 
     def ours(self, function: Function) -> list[str]:
-        """What Headrace adds, or does in its own way."""
+        """Sentences on what Headrace adds, or does in its own way."""
         said = []
         kinds = {p.kind.name for p in function.parameters}
         if "buffer" in kinds and "position" not in kinds:

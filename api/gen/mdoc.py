@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-# Of all pages; man shows it at the foot.
+# Date of all pages, which man shows at the foot.
 DATE = "November 26, 2026"
 WIDTH = 78
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "api"), str(ROOT / "python")]
-# What defaults are derived from: the reader's, not the builder's.
+# Defaults are derived from the reader's home, not from the builder's.
 HOME = "/home-of-the-reader"
 os.environ["HOME"] = HOME
 os.environ["COLUMNS"] = "100"
@@ -183,12 +183,12 @@ def option_list(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def purpose(text: str) -> str:
-    """The first sentence of a help, without the hint where more is."""
+    """The first sentence of a help, without its hint at more."""
     return re.split(r"; headrace [\w-]+ --help", text)[0].rstrip(".")
 
 
 def map_page(text: str) -> str:
-    """Of a command whose words are mpiexec's."""
+    """The page of a command that takes the words of mpiexec."""
     lines = mdoc.head(["headrace-map"], 1, text, VERSION)
     lines += [".Sh SYNOPSIS", ".Nm headrace", ".Cm map", ".Op Ar options of mpiexec", ".Op Fl \\-machine Ar what", ".Op Fl \\-json", ".Op Fl \\-save Ar file",
               ".Sh DESCRIPTION", "The command prints where ranks would go, with a picture of each host.", "It starts nothing.",

@@ -62,7 +62,7 @@ class Site(unittest.TestCase):
         self.assertEqual(asked, [])
 
     def test_faults_are_found(self):
-        """In a small tree with the same settings: a page that no menu names, a broken anchor, a missing page, a missing source."""
+        """Tries a small tree with the same settings and four faults: a page that no menu names, a broken anchor, a missing page, a missing source."""
         tree = self.folder()
         for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"):
             shutil.copy(ROOT / name, tree / name)
