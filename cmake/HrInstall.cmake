@@ -7,10 +7,10 @@ include_guard(GLOBAL)
 
 if(DEFINED SKBUILD_DATA_DIR)
   set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})
+  set(CMAKE_INSTALL_MANDIR ${SKBUILD_DATA_DIR}/share/man)
   set(CMAKE_INSTALL_LIBDIR ${SKBUILD_DATA_DIR}/lib)
   set(CMAKE_INSTALL_INCLUDEDIR ${SKBUILD_DATA_DIR}/include)
   set(CMAKE_INSTALL_DATADIR ${SKBUILD_DATA_DIR}/share)
-  set(CMAKE_INSTALL_MANDIR ${SKBUILD_DATA_DIR}/share/man)
   # As seen in the environment that the wheel is installed into.
   set(HR_PREFIX_FROM_BIN ..)
   set(HR_LIBDIR_NAME lib)
