@@ -12,6 +12,7 @@
 #   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
 #   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
+#   make docs       the documents as a site with search, in build/site (MkDocs); a broken link or anchor fails
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -27,7 +28,7 @@ RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
 # chromium: headrace monitor is tested in a browser.
-TEST_PACKAGES := libgtest-dev gdb gfortran chromium
+TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # Python of the system needs its own package for virtual environments; others bring it.
@@ -37,7 +38,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -62,24 +63,32 @@ install: packages $(VENV)/.ready
 demo: install
 	$(VENV)/bin/mpiexec -n $(RANKS) $(BUILD)/bin/halo3d
 
+# mkdocs.yml says what is built; warnings are errors.
+$(VENV)/.docs: requirements-docs.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-docs.txt
+	@touch $@
+
+docs: $(VENV)/.docs
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict && echo "open build/site/index.html"
+
 # What the page of headrace monitor needs, and what drives a browser.
 $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
 
 # Builds with the tests, and the variables that tell their runners of it.
-BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor
+BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor $(VENV)/.docs
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
 
 # The tier of a test is declared beside it: cmake/HrTest.cmake.
 test: $(BUILT)
 	@$(BUILD_TESTS)
-	@HR_MONITOR=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
+	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
 test-tiers: $(BUILT) peers
 	@$(BUILD_TESTS)
-	@HR_MONITOR=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
+	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
 
 test-as-hosts: $(BUILT)
 	@$(BUILD_TESTS)

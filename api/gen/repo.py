@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import docs, header
+from . import docs, extensions, header, man
 from .files import put
 from .model import Tables
 
@@ -14,3 +14,4 @@ def write(tables: Tables, api: Path, root: Path) -> None:
     results, found = api.parent / "docs/conformance-results.md", api.parent / "tests/noop/found.tsv"
     put(root / "docs/conformance.md", docs.conformance(tables, results, found))
     put(root / "docs/knobs.md", docs.knobs(tables))
+    put(root / "docs/mpix.md", extensions.page(extensions.Extensions(tables, api), man.Manual(tables, api, "").meaning))

@@ -1,8 +1,8 @@
 // Statistics: numbers about the library's work, which tools read as performance variables (MPI 5.0 section 15.3.7).
 //
-// One line in the list below is a statistic: the code that changes it, MPI_T and docs/guide.md name it by that. A level
-// is an amount in use now; a counter only goes up. Both begin at 0 with the process. Owner: process-wide. Threads:
-// library lock.
+// One line in the list below is a statistic: the code that changes it, MPI_T and docs/settings.md name it by that. A
+// level is an amount in use now; a counter only goes up. Both begin at 0 with the process. Owner: process-wide.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"([^\"]+)\"")
 # Pages that describe the present tree; decisions and changes may name deleted files.
 PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
+SOURCES = (".c", ".cmake", ".cpp", ".cu", ".f90", ".F90", ".h", ".hpp", ".in", ".json", ".py", ".sh", ".ts", ".txt", ".yaml")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
 
 
@@ -40,6 +41,35 @@ class Links(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(path))
         self.assertGreater(seen, 50)
+
+    def test_each_page_is_reachable(self):
+        """From docs/index.md and from README.md, by links alone; a link to a folder leads to all its pages."""
+        left_out = {ROOT / "docs/conformance-results.md"}  # included in another
+        for start in (ROOT / "docs/index.md", ROOT / "README.md"):
+            found, ahead = set(), [start]
+            while ahead:
+                page = ahead.pop()
+                if page in found:
+                    continue
+                found.add(page)
+                for match in LINK.finditer(prose(page)):
+                    target = (match[1] or match[2]).partition("#")[0]
+                    path = (page.parent / target).resolve()
+                    if re.match(r"[a-z]+:", target) or not target:
+                        continue
+                    ahead += sorted(path.glob("*.md")) if path.is_dir() else [path] if path.suffix == ".md" and path.exists() else []
+            missing = set((ROOT / "docs").rglob("*.md")) - found - left_out
+            self.assertEqual({str(page.relative_to(ROOT)) for page in missing}, set(), f"no way leads there from {start.name}")
+
+    def test_pages_that_sources_name(self):
+        """Comments, messages and helps of programs name pages that exist."""
+        for folder in ("api", "apps", "bench", "cmake", "include", "kernels", "launcher", "monitor/src", "python", "scripts", "src", "tools", "wrappers"):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix not in SOURCES:
+                    continue
+                for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8", errors="replace")):
+                    with self.subTest(source=str(path.relative_to(ROOT)), page=page):
+                        self.assertTrue((ROOT / page).exists(), "there is no such page")
 
     def test_files_that_pages_name(self):
         for name in PRESENT:

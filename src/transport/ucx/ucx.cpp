@@ -410,7 +410,7 @@ void Ucx::tell_of_tcp(const Peer& peer) {
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
   log::write(log::Level::kDecision,
              "ucx: over TCP this process listens on %s; UCX carries out what anybody who connects there asks it for "
-             "(docs/guide.md: what a job over TCP exposes)",
+             "(docs/hosts.md: what a job over TCP exposes)",
              loopback ? "the loopback alone" : "the addresses of all devices that it uses");
 }
 
