@@ -18,7 +18,7 @@ enum class OptionEffect {
   kApplies,      // does what the help says
   kAlreadyTrue,  // what it asks for is so anyway: taken in silence
   kIgnored,      // means nothing to this library: taken with a note
-  kMissing,      // what it asks for is not there, and the program may not run right without it: an error
+  kRefused,      // asks for something that is not there and that the user would miss: an error
 };
 
 enum class Arity {
@@ -41,6 +41,7 @@ struct ParseState {
   bool help = false;
   bool version = false;
   bool settings = false;
+  bool list = false;   // --list-options
   bool saved = false;  // --save-machine
 };
 
@@ -58,10 +59,13 @@ struct OptionSpec {
   OptionEffect effect;
   Status (*apply)(ParseState&, const ParsedOption&);  // null where there is nothing to do
   std::string_view values;                            // for the help: "SECONDS"
-  std::string_view help;
+  std::string_view help;  // kIgnored and kRefused: what to use in its place, for the message
 };
 
 std::span<const OptionSpec> option_table() noexcept;
+
+// The names of an option, without dashes.
+std::vector<std::string_view> names_of(const OptionSpec& option);
 
 // The option that this word is, with one dash or two; null when it is none. `attached` gets what follows '='.
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import sysconfig
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,16 @@ def version() -> str:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:  # run from a source tree
         return "not installed"
+
+
+def version_of(place: Path) -> str:
+    """Of the installation or build there, as its mpiexec says."""
+    try:
+        said = subprocess.run([str(place / "bin" / "mpiexec"), "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return version()
+    words = said.stdout.split()
+    return words[-1] if said.returncode == 0 and words else version()
 
 
 def find_mpiexec() -> Path | None:
