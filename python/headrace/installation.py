@@ -9,29 +9,46 @@ from importlib import metadata
 from pathlib import Path
 
 
+def _own_prefix() -> Path | None:
+    """Where these files are in share/headrace/python of an installation by CMake, or in python of a build directory."""
+    place = Path(__file__).absolute().parent
+    names = [directory.name for directory in place.parents[:3]]
+    if names == ["python", "headrace", "share"]:
+        return place.parents[3]
+    return place.parents[1] if names[:1] == ["python"] and (place.parents[1] / "bin" / "mpiexec").is_file() else None
+
+
 def scripts() -> Path:
-    return Path(sysconfig.get_path("scripts"))
+    own = _own_prefix()
+    return own / "bin" if own else Path(sysconfig.get_path("scripts"))
 
 
 def prefix() -> Path:
-    return Path(sysconfig.get_path("data"))
+    return _own_prefix() or Path(sysconfig.get_path("data"))
 
 
 def version() -> str:
+    own = _own_prefix()
+    if own:
+        return _said_version(own) or "not installed"
     try:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:  # run from a source tree
         return "not installed"
 
 
-def version_of(place: Path) -> str:
-    """Of the installation or build there, as its mpiexec says."""
+def _said_version(place: Path) -> str | None:
     try:
         said = subprocess.run([str(place / "bin" / "mpiexec"), "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return version()
+        return None
     words = said.stdout.split()
-    return words[-1] if said.returncode == 0 and words else version()
+    return words[-1] if said.returncode == 0 and words else None
+
+
+def version_of(place: Path) -> str:
+    """Of the installation or build there, as its mpiexec says."""
+    return _said_version(place) or version()
 
 
 def find_mpiexec() -> Path | None:

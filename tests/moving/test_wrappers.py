@@ -1,6 +1,7 @@
 """Compilers and launchers under the names of other libraries, and the variables and options by which they name a compiler."""
 
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -83,12 +84,35 @@ class Names(unittest.TestCase):
         self.assertNotIn("-Wl,-q", run(BIN / "mpicc", "-show", "-c", "a.c", OMPI_LDFLAGS="-Wl,-q").stdout)
 
     def test_a_compiler_that_is_not_there(self):
-        for variables, words, said in (({"OMPI_CC": "nocc -m64"}, (), "OMPI_CC names nocc, which is not there"),
-                                       ({}, ("-cc=nocc",), "-cc names nocc, which is not there")):
+        for variables, words, said in (({"OMPI_CC": "nocc -m64"}, (), "OMPI_CC names the compiler nocc, which is not there"),
+                                       ({}, ("-cc=nocc",), "-cc names the compiler nocc, which is not there")):
             result = run(BIN / "mpicc", *words, "a.c", **variables)
             self.assertEqual(result.returncode, 1)
             self.assertIn(said, result.stderr)
             self.assertIn("HEADRACE_CC=/path/to/compiler", result.stderr)
+
+    def test_no_compiler_at_all(self):
+        """The wrapper of a build elsewhere, whose compiler is not here, where there is no other."""
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for tool in ("sh", "readlink", "dirname", "sed"):
+            (tools / tool).symlink_to(shutil.which(tool))
+        for name, variable in (("mpicc", "CC"), ("mpicxx", "CXX")):
+            text = (BIN / name).read_text(encoding="utf-8")
+            theirs = re.search(r'^  for candidate in "([^"]+)"', text, re.M)[1]
+            wrapper = self.folder / name
+            wrapper.write_text(text.replace(theirs, "/no/such/compiler"), encoding="utf-8")
+            wrapper.chmod(0o755)
+            result = run(wrapper, "a.c", PATH=str(tools))
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, rf"^{name}: there is no compiler \(it looked for /no/such/compiler c\S+ .*HEADRACE_{variable}=/path/to/compiler\n$")
+            # With another one in the path, it is taken.
+            (tools / "clang").write_text("#!/bin/sh\necho clang\n", encoding="ascii")
+            (tools / "clang++").write_text("#!/bin/sh\necho clang++\n", encoding="ascii")
+            for tool in ("clang", "clang++"):
+                (tools / tool).chmod(0o755)
+            self.assertTrue(run(wrapper, "-showme:command", PATH=str(tools)).stdout.startswith("clang"))
+            (tools / "clang").unlink(), (tools / "clang++").unlink()
 
     def test_words_that_are_refused(self):
         for wrapper in ("mpicc", "mpicxx", "mpifort"):
