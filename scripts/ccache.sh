@@ -2,7 +2,10 @@
 # ccache.sh <source tree> <ccache> <compiler> [arguments]: compiles through ccache, for every checkout alike.
 # - CCACHE_BASEDIR: paths below the source tree count relative to the build directory.
 # - CCACHE_SLOPPINESS: ccache's manual asks for these where headers are precompiled.
-# - An old precompiled header goes first: ccache would take it for an input of the new one, and a fresh clone has none.
+# - Removes an old precompiled header first: ccache would take it for an input of the new one, and a fresh clone has
+#   none.
+# - Looks a precompiled header up by the contents of its headers alone (CCACHE_DEPEND). By its preprocessed text ccache
+#   would also take one whose headers had other comments, and GCC would then include each of them a second time.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR-$1}"
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}"
 shift
@@ -10,6 +13,9 @@ case "$*" in
 *"-x c++-header"*)
   output="$*"
   output="${output##* -o }"
-  rm -f "${output%% *}" ;;
+  rm -f "${output%% *}"
+  export CCACHE_DEPEND=1
+  # Found by other rules than before: what a cache has of older ones counts no more.
+  export CCACHE_EXTRAFILES="$0" ;;
 esac
 exec "$@"
